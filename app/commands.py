@@ -1,0 +1,139 @@
+"""Everything a person, script or test can ask of a session: one union. Field names are `headless.md`'s."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from store.events import Mode
+from store.limits import MESSAGE_CHARS, TITLE_CHARS
+
+
+class Command(BaseModel):
+    """A command; unknown fields are refused, so that a misspelt one is never silently ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+class NewChat(Command):
+    """A new chat."""
+
+    do: Literal["new"] = "new"
+    title: str = Field("", max_length=TITLE_CHARS)
+    folder: str | None = None
+    mode: Mode | None = None
+    model: str | None = None
+    private: bool = False
+
+
+class Send(Command):
+    """The person's words; queued while a turn runs."""
+
+    do: Literal["send"] = "send"
+    chat: str
+    text: str = Field(min_length=1, max_length=MESSAGE_CHARS)
+
+
+class Stop(Command):
+    """Stop the running turn."""
+
+    do: Literal["stop"] = "stop"
+    chat: str
+
+
+class Retry(Command):
+    """Try the last turn again."""
+
+    do: Literal["retry"] = "retry"
+    chat: str
+
+
+class Answer(Command):
+    """Answer a permission question."""
+
+    do: Literal["answer"] = "answer"
+    chat: str
+    permission: str
+    decision: Literal["allow", "allow-always", "deny"]
+
+
+class Forward(Command):
+    """Put someone else's words in the chat."""
+
+    do: Literal["forward"] = "forward"
+    chat: str
+    name: str = Field(min_length=1, max_length=120)
+    text: str = Field(min_length=1, max_length=MESSAGE_CHARS)
+
+
+class Archive(Command):
+    """Put the chat out of the list, or back."""
+
+    do: Literal["archive"] = "archive"
+    chat: str
+    archived: bool = True
+
+
+class Rename(Command):
+    """The person's own title."""
+
+    do: Literal["rename"] = "rename"
+    chat: str
+    title: str = Field(min_length=1, max_length=TITLE_CHARS)
+
+
+class Pin(Command):
+    """Pin or unpin."""
+
+    do: Literal["pin"] = "pin"
+    chat: str
+    pinned: bool = True
+
+
+class Delete(Command):
+    """Delete for ever; a tombstone stays."""
+
+    do: Literal["delete"] = "delete"
+    chat: str
+
+
+class Fork(Command):
+    """A new chat that goes on from a message (default the last)."""
+
+    do: Literal["fork"] = "fork"
+    chat: str
+    message: str | None = None
+
+
+class SetOptions(Command):
+    """Mode, model, what happens to messages from other chats, or private (only while empty)."""
+
+    do: Literal["set"] = "set"
+    chat: str
+    mode: Mode | None = None
+    model: str | None = None
+    inbound: Literal["accept", "hold", "refuse"] | None = None
+    private: bool | None = None
+
+
+class SetQueue(Command):
+    """Replace the queue of messages that wait for the reply to end."""
+
+    do: Literal["queue"] = "queue"
+    chat: str
+    texts: list[str]
+
+
+AnyCommand = (
+    NewChat | Send | Stop | Retry | Answer | Forward | Archive | Rename | Pin | Delete | Fork | SetOptions | SetQueue
+)
+
+
+class CommandError(Exception):
+    """A refused command. Codes: bad-command, unknown-chat, gone, busy, not-allowed, read-only, failed."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message

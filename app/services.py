@@ -1,0 +1,1 @@
+"""Builds every collaborator once and passes it down; nobody below takes `Services`."""

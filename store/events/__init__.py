@@ -1,0 +1,121 @@
+"""The union of all event types, and the one way a stored body becomes an event."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from . import chat, talk, tools, turn
+from .base import (
+    ChatStatus,
+    Decision,
+    Effect,
+    Event,
+    Mode,
+    Outcome,
+    Part,
+    Stored,
+    TaintKind,
+    ToolStatus,
+    UnknownEvent,
+)
+from .chat import (
+    ChatArchived,
+    ChatCreated,
+    ChatForked,
+    ChatPinned,
+    ImportAdded,
+    Notice,
+    OptionsChanged,
+    Origin,
+    StatusChanged,
+    TitleChanged,
+)
+from .talk import (
+    AssistantDone,
+    Attachment,
+    CallMade,
+    ContextCleared,
+    ContextCompacted,
+    ForwardedMessage,
+    UserMessage,
+)
+from .tools import (
+    ChatsLooked,
+    LookChat,
+    LookLine,
+    PermissionRequested,
+    PermissionResolved,
+    Taint,
+    TaintSource,
+    ToolFinished,
+    ToolStarted,
+)
+from .turn import Joined, StepFinished, StepStarted, TurnCompleted, TurnStarted, Usage
+
+EVENT_TYPES: Mapping[str, type[Event]] = {
+    cls.model_fields["type"].default: cls
+    for family in (chat, talk, turn, tools)
+    for cls in vars(family).values()
+    if isinstance(cls, type) and issubclass(cls, Event) and cls is not Event
+}
+
+
+def event_from(body: Mapping[str, Any]) -> Event:
+    """The event of a JSON body (already at the newest `v`); an unknown type or a body that doesn't fit is kept raw."""
+    cls = EVENT_TYPES.get(str(body.get("type")))
+    if cls is not None:
+        try:
+            return cls.model_validate(body)
+        except ValueError:
+            pass  # a body this version can't read is shown as unknown, and stays in the log as it is
+    return UnknownEvent(type=str(body.get("type")), v=int(body.get("v") or 1), raw=dict(body))
+
+
+__all__ = [
+    "EVENT_TYPES",
+    "AssistantDone",
+    "Attachment",
+    "CallMade",
+    "ChatArchived",
+    "ChatCreated",
+    "ChatForked",
+    "ChatPinned",
+    "ChatStatus",
+    "ChatsLooked",
+    "ContextCleared",
+    "ContextCompacted",
+    "Decision",
+    "Effect",
+    "Event",
+    "ForwardedMessage",
+    "ImportAdded",
+    "Joined",
+    "LookChat",
+    "LookLine",
+    "Mode",
+    "Notice",
+    "OptionsChanged",
+    "Origin",
+    "Outcome",
+    "Part",
+    "PermissionRequested",
+    "PermissionResolved",
+    "StatusChanged",
+    "StepFinished",
+    "StepStarted",
+    "Stored",
+    "Taint",
+    "TaintKind",
+    "TaintSource",
+    "TitleChanged",
+    "ToolFinished",
+    "ToolStarted",
+    "ToolStatus",
+    "TurnCompleted",
+    "TurnStarted",
+    "UnknownEvent",
+    "Usage",
+    "UserMessage",
+    "event_from",
+]

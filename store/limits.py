@@ -1,0 +1,106 @@
+"""Every limit of Shoal, as plain constants. Milliseconds, characters or counts as named."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# store
+BIG_BODY_BYTES: Final = 64 * 1024  # a larger event body goes to a blob
+PAGE_ROWS: Final = 40  # row keys of one transcript page
+LIVE_TEXT_SECONDS: Final = 1.0  # text so far is kept at least this often …
+LIVE_TEXT_CHARS: Final = 2048  # … or after this much
+BUS_QUEUE: Final = 1000  # items a subscriber may lag behind before it re-reads the log
+LOCK_NOTICE_SECONDS: Final = 2.0  # a locked store is spoken of after this long
+LOCK_WAIT_SECONDS: Final = 60.0
+
+# words
+TITLE_CHARS: Final = 200
+TAINT_LABEL_CHARS: Final = 120
+PREVIEW_CHARS: Final = 160
+SCREEN_TEXT_CHARS: Final = 200_000  # a longer text is cut on screen, with a mark
+COMBINING_IN_A_ROW: Final = 4
+
+# index and search (search.md, conch-behaviour §2.2)
+TOKEN_CHARS: Final = 64
+TOOL_INPUT_CHARS: Final = 2_000
+SNIPPET_CHARS: Final = 150
+SNIPPET_RANGES: Final = 200
+LINES_PER_CHAT: Final = 3
+LINES_ONE_CHAT: Final = 50
+PALETTE_NEWEST: Final = 2_000
+OR_BUDGET: Final = 10_000
+RERANKED: Final = 100
+QUERY_CHARS: Final = 400  # palette and command line; longer is cut and said
+MODEL_QUERY_CHARS: Final = 200
+EXPLORER_QUERY_CHARS: Final = 500
+SEARCH_LIMIT_MAX: Final = 100
+SEARCH_LIMIT_DEFAULT: Final = 20
+TOOLS_LANE_SECONDS: Final = 3.0
+CATCH_UP_WAIT_SECONDS: Final = 3.0
+FEW_CHATS: Final = 3  # fewer exact chats than this: typos are repaired
+AND_ENOUGH_CHATS: Final = 8  # fewer exact chats than this: relaxed to OR
+TYPO_ONE_FROM: Final = 4
+TYPO_TWO_FROM: Final = 8
+TYPO_VARIANTS: Final = 3
+PREVIEW_HIT_CHARS: Final = 900
+PREVIEW_NEAR_CHARS: Final = 280
+INDEX_DRAIN_MESSAGES: Final = 200
+INDEX_DRAIN_SECONDS: Final = 0.05
+REBUILD_BATCH: Final = 20_000
+
+# search_chats, read_chat (conch-behaviour §3)
+TOOL_CHATS_DEFAULT: Final = 5
+TOOL_CHATS_MAX: Final = 8
+SEARCH_ANSWER_CHARS: Final = 8_000
+SHORTEST_LINE_CHARS: Final = 80
+NOTE_CHARS: Final = 600
+FROM_CHARS: Final = 80
+OTHERS_CHARS: Final = 200
+READ_LINES: Final = 12
+READ_LINE_CHARS: Final = 1_200
+READ_FOCUS_CHARS: Final = 4_000
+READ_ANSWER_CHARS: Final = 12_000
+LOOK_CHATS: Final = 10
+LOOK_LINES: Final = 3
+LOOK_LINE_CHARS: Final = 240
+CHAT_ID_CHARS: Final = 128
+MESSAGE_ID_CHARS: Final = 256
+
+# the loop
+STEPS_A_TURN: Final = 60
+TOOL_RESULT_CHARS: Final = 100_000
+TOOL_ARGS_CHARS: Final = 5_000_000
+STOP_GRACE_SECONDS: Final = 1.5  # from turn.stop to task.cancel()
+STOP_TOTAL_SECONDS: Final = 2.0  # turn.completed is committed within this
+RETRIES: Final = 4
+RETRY_BASE_SECONDS: Final = 1.0
+RETRY_MOST_SECONDS: Final = 60.0
+RETRY_HINT_MOST_SECONDS: Final = 300.0  # a server that asks for longer is told of in words instead
+CONNECT_SECONDS: Final = 15.0
+FIRST_EVENT_SECONDS: Final = 60.0
+FIRST_EVENT_LOCAL_SECONDS: Final = 300.0  # a local server may load its model first
+BETWEEN_EVENTS_SECONDS: Final = 60.0
+CONTEXT_CHARS_PER_TOKEN: Final = 4
+CONTEXT_DEFAULT_TOKENS: Final = 128_000
+CONTEXT_KEEP_SHARE: Final = 0.75  # of the window, before summarising
+
+# the screen
+COLUMNS_MOST: Final = 4
+COLUMN_MIN_WIDTH: Final = 38
+DRAWER_UNDER: Final = 100
+FRAMES_A_SECOND: Final = 12
+ROWS_MOUNTED: Final = 80
+PASTE_PLACEHOLDER_CHARS: Final = 2_000
+ESC_TWICE_SECONDS: Final = 1.0
+CARD_QUIET_SECONDS: Final = 1.0  # a card waits this long after the last key
+CARD_DEAF_SECONDS: Final = 0.5  # and ignores keys this long after it appears, and after a paste
+CLIPBOARD_CHARS: Final = 70_000
+LEADER_SECONDS: Final = 3.0
+
+# messages in one chat's queue, imports
+QUEUE_MOST: Final = 50
+MESSAGE_CHARS: Final = 2_000_000
+IMPORT_LINE_BYTES: Final = 20 * 1024 * 1024  # a longer line's text is cut with a mark
+IMPORT_MESSAGE_CHARS: Final = 1_000_000
+IMPORT_JSON_DEPTH: Final = 200
+PERMISSION_UNATTENDED_SECONDS: Final = 3600.0

@@ -1,0 +1,145 @@
+"""Rows: what a transcript shows, folded from events by one pure reducer (screens, export and headless share it)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from store import events as ev
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What every row has: its key, when it came, and its first event's seq."""
+
+    key: str
+    at: int
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class SaidRow(Row):
+    """Words: the person's, someone else's (`them`), forwarded, or the assistant's. `live` while it streams."""
+
+    who: Literal["you", "them", "assistant", "forwarded"] = "you"
+    text: str = ""
+    name: str | None = None
+    thinking: str = ""
+    unfinished: bool = False
+    live: bool = False
+    attachments: tuple[ev.Attachment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRow(Row):
+    """A tool call: what ran, and how it ended."""
+
+    name: str = ""
+    label: str = ""
+    input: dict[str, Any] | None = None
+    output: str = ""
+    status: ev.ToolStatus = "running"
+    duration_ms: int = 0
+    effect: ev.Effect = "read"
+    family: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LookRow(Row):
+    """A look through earlier chats: PastChatsLook."""
+
+    action: Literal["search", "read"] = "search"
+    query: str | None = None
+    close: bool = False
+    chats: tuple[ev.LookChat, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionRow(Row):
+    """A question to the person; the card shows while `decision` is None."""
+
+    request: ev.PermissionRequested | None = None
+    decision: ev.Decision | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeRow(Row):
+    """One sentence of Shoal's own. `retry` where the turn can be tried again."""
+
+    text: str = ""
+    level: Literal["info", "warning", "error"] = "info"
+    retry: bool = False
+    code: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownRow(Row):
+    """An event of a newer Shoal."""
+
+    type: str = ""
+
+
+AnyRow = SaidRow | ToolRow | LookRow | PermissionRow | NoticeRow | UnknownRow
+Rows = dict[str, AnyRow]
+
+HIDDEN_TOOLS = frozenset({"search_chats", "read_chat"})  # their look rows stand for them
+
+
+def fold(rows: Rows, stored: ev.Stored) -> str | None:
+    """Take one event into `rows` (changed in place); answers the key of the row that changed, or None."""
+    event = stored.event
+    key = event.row()
+    if isinstance(event, ev.UnknownEvent):
+        key = f"unknown-{stored.chat}-{stored.seq}"
+        rows[key] = UnknownRow(key, stored.at, stored.seq, event.type)
+        return key
+    if key is None:
+        return None
+    row = _next_row(rows.get(key), key, stored)
+    if row is None:
+        return None
+    rows[key] = row
+    return key
+
+
+def _next_row(old: AnyRow | None, key: str, stored: ev.Stored) -> AnyRow | None:  # noqa: PLR0911, PLR0912 - one match
+    at, seq = (old.at, old.seq) if old else (stored.at, stored.seq)
+    match stored.event:
+        case ev.UserMessage() as e:
+            return SaidRow(key, at, seq, "them" if e.them else "you", e.text, e.author, attachments=e.attachments)
+        case ev.ForwardedMessage() as e:
+            return SaidRow(key, at, seq, "forwarded", e.text, e.name)
+        case ev.AssistantDone() as e:
+            if not e.text and not e.thinking:
+                return None
+            return SaidRow(key, at, seq, "assistant", e.text, thinking=e.thinking, unfinished=e.unfinished)
+        case ev.ToolStarted() as e if e.name not in HIDDEN_TOOLS:
+            return ToolRow(key, at, seq, e.name, e.label, e.input, effect=e.effect, family=e.family)
+        case ev.ToolFinished() as e:
+            if isinstance(old, ToolRow):
+                return replace(old, status=e.status, output=e.output, duration_ms=e.duration_ms)
+            if old is None and e.name and e.status != "success":
+                return ToolRow(key, at, seq, e.name, e.name, None, e.output, e.status, e.duration_ms)
+            return old
+        case ev.ChatsLooked() as e:
+            return LookRow(key, at, seq, e.action, e.query, bool(e.close), e.chats)
+        case ev.PermissionRequested() as e:
+            return PermissionRow(key, at, seq, e)
+        case ev.PermissionResolved() as e:
+            return replace(old, decision=e.decision) if isinstance(old, PermissionRow) else None
+        case ev.Notice() as e:
+            return NoticeRow(key, at, seq, e.text, e.level)
+        case ev.ContextCompacted() as e:
+            return NoticeRow(
+                key, at, seq, f"Summarised {e.messages} earlier messages for the model; they stay searchable"
+            )
+        case ev.ContextCleared():
+            return NoticeRow(key, at, seq, "The assistant starts afresh from here; nothing was deleted")
+        case ev.ImportAdded() as e:
+            lost = f"; {e.unreadable} lines couldn't be read" if e.unreadable else ""
+            return NoticeRow(key, at, seq, f"Imported from {e.program}: {e.messages} messages{lost}")
+        case ev.TurnCompleted() as e if e.outcome != "success":
+            words = e.error or ("Stopped" if e.outcome == "interrupted" else "The reply didn't finish")
+            level: Literal["info", "error"] = "error" if e.outcome == "error" else "info"
+            return NoticeRow(key, at, seq, words, level, retry=True, code=e.code)
+    return None

@@ -1,0 +1,50 @@
+"""What isn't an event: drafts, the queue, folds, seen, and the text so far of a streaming message."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from store import db
+
+
+@dataclass(frozen=True, slots=True)
+class KeepState:
+    """Set one value of a chat's state (`draft`, `queue`, `seen`, `folds`); None removes it. "" is the app."""
+
+    chat: str
+    key: str
+    value: Any
+
+    def apply(self, conn: db.Connection) -> None:
+        """Inside the batch."""
+        if self.value is None:
+            conn.execute("DELETE FROM state WHERE chat=? AND key=?", (self.chat, self.key))
+        else:
+            conn.execute(
+                "INSERT INTO state(chat, key, value) VALUES (?,?,?) "
+                "ON CONFLICT(chat, key) DO UPDATE SET value=excluded.value",
+                (self.chat, self.key, json.dumps(self.value)),
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class KeepLiveText:
+    """The text so far of a message that streams; text None removes it (in the batch of `assistant.done`)."""
+
+    chat: str
+    message_id: str
+    kind: str
+    text: str | None
+
+    def apply(self, conn: db.Connection) -> None:
+        """Inside the batch."""
+        if self.text is None:
+            conn.execute("DELETE FROM live_text WHERE chat=? AND message_id=?", (self.chat, self.message_id))
+        else:
+            conn.execute(
+                "INSERT INTO live_text(chat, message_id, kind, text) VALUES (?,?,?,?) "
+                "ON CONFLICT(chat, message_id, kind) DO UPDATE SET text=excluded.text",
+                (self.chat, self.message_id, self.kind, self.text),
+            )
