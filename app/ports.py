@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from store.events import Event, Mode, Origin, TaintSource, Usage
+from store.events import (
+    Decision,
+    Event,
+    Joined,
+    Mode,
+    Origin,
+    Outcome,
+    PermissionRequested,
+    TaintSource,
+    Usage,
+)
 
 # -- one model request
 
@@ -16,6 +27,7 @@ class PersonMessage:
     """What goes to the model as the user's turn: the person's words, with what was joined in front of them."""
 
     text: str
+    words: str = ""  # the person's own words alone, for the offline assistant; never sent beside `text`
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +58,7 @@ class ToolReturn:
     error: bool = False
 
 
+Trigger = Literal["person", "retry", "resume", "message", "wait", "routine", "task", "ask"]
 Message = PersonMessage | AssistantMessage | ToolReturn
 
 
@@ -156,6 +169,7 @@ class TurnContext:
     folder: str = ""
     private: bool = False
     tool_scope: tuple[str, ...] | None = None  # a task's own list
+    stop: asyncio.Event | None = None  # set when the turn is asked to end; long tools watch it
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +199,42 @@ class Toolbox(Protocol):
 class Asker(Protocol):
     """Puts a question to the person and waits."""
 
-    async def ask(self, request: Event) -> Literal["allow", "allow-always", "deny", "expired"]:
-        """The decision; both events are committed by the asker."""
+    async def ask(
+        self, chat: str, request: PermissionRequested, *, attended: bool, intent: Sequence[Event] = ()
+    ) -> Decision:
+        """The decision. The asker commits the request, and the answer with `intent` beside it where it is a yes."""
 
 
 class Inbox(Protocol):
     """What joins a chat's next step: forwarded words, notes, messages."""
 
-    async def take(self, chat: str, turn_id: str) -> Sequence[Any]:
-        """`store.events.Joined` parts, once each."""
+    async def take(self, turn: Turn, step: int) -> Sequence[Joined]:
+        """The parts to join, once each. They count as read when the step's batch is durable."""
+
+
+# -- turns
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One reply: fixed when it starts (`turn.started` holds the same)."""
+
+    chat: str
+    turn_id: str
+    model: str
+    mode: Mode = "auto"
+    trigger: Trigger = "person"
+    attended: bool = True
+    chain: str | None = None
+    message_id: str | None = None
+    stop: asyncio.Event = field(default_factory=asyncio.Event, compare=False)
+
+
+class Engine(Protocol):
+    """Runs whole turns: our own loop, or a program that owns its loop."""
+
+    async def run(self, turn: Turn) -> Outcome:
+        """Run to the end; `turn.completed` is durable when it returns, and also when it was cancelled."""
+
+    async def finish(self, turn: Turn, outcome: Outcome, error: str | None = None, code: str | None = None) -> None:
+        """Close what is open of the turn and write `turn.completed`; does nothing when that is done already."""
