@@ -1,1 +1,368 @@
-"""Settings: read once, passed as values."""
+"""Settings: read once, passed as values. The fields' own words are the documentation (`shoal doctor`, README)."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+
+from app.paths import Home
+from store.events import Mode
+from store.limits import SETTINGS_BYTES, SETTINGS_PROBLEMS
+from store.text import safe_text
+
+SETTINGS_VERSION = 1
+MODELS = ("openai", "openai-responses", "anthropic", "google", "scripted")
+Consent = Literal["always", "ask", "never"]
+
+
+class SettingsError(Exception):
+    """One sentence: a setting that can't be read or saved, and what to do."""
+
+
+class Part(BaseModel):
+    """A table of the file; an unknown key is a problem that is said, never one that is kept silently."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+class ConsentSettings(Part):
+    """Whether the explorer's two tools ask first."""
+
+    explore_chat_history: Consent = Field("always", description="always, ask or never: sending text to the engine.")
+    read_chat: Consent = Field("ask", description="always, ask or never: reading one chat on the explorer surface.")
+
+
+class ExplorerSettings(Part):
+    """The history explorer (`plan = "pro"`)."""
+
+    engine: str | None = Field(None, description="The model that explores, such as openai:NAME, or offline.")
+    free_models: tuple[str, ...] = Field((), description="Models that don't count as Pro; offline always is one.")
+    consent: ConsentSettings = ConsentSettings()
+
+
+class HistorySettings(Part):
+    """How the assistant looks back."""
+
+    surface: Literal["direct", "explorer", "off"] = Field(
+        "direct", description="direct (search_chats and read_chat), explorer (needs plan and an engine), or off."
+    )
+
+
+class ProviderSettings(Part):
+    """One provider. Keys are best left in the environment; `api_key` works too."""
+
+    base_url: str | None = Field(None, description="Another address than the provider's own, such as a local server.")
+    key_env: str | None = Field(None, description="The environment variable that holds the key.")
+    api_key: SecretStr | None = Field(None, description="The key itself; keep the file readable only by you.")
+
+    @field_validator("base_url")
+    @classmethod
+    def _address(cls, value: str | None) -> str | None:
+        if value and not re.match(r"https?://[^\s/]+", value):
+            raise ValueError("it must be an address that begins with http:// or https://")
+        return value
+
+
+class ProvidersSettings(Part):
+    """The three kinds of provider."""
+
+    openai: ProviderSettings = ProviderSettings()
+    anthropic: ProviderSettings = ProviderSettings()
+    google: ProviderSettings = ProviderSettings()
+
+
+class Settings(Part):
+    """All settings, with their defaults. Precedence: `--set`, the environment (SHOAL_MODEL), settings.toml."""
+
+    version: int = Field(SETTINGS_VERSION, description="Of this file's form; leave it.")
+    model: str = Field(
+        "offline", description="The model of new chats: offline, openai:NAME, anthropic:NAME, google:NAME."
+    )
+    mode: Mode = Field("auto", description="What a new chat's assistant may do unasked: plan, ask, auto or full.")
+    theme: str = Field("", description="A theme's name; F10 lists them. Empty: Shoal's own.")
+    mouse: bool = Field(True, description="Whether the mouse works at start; F9 switches it.")
+    folder: str = Field("", description="The work folder of new chats. Empty: the folder Shoal is started in.")
+    plan: Literal["free", "pro"] = Field("free", description="free, or pro, which the explorer needs.")
+    history: HistorySettings = HistorySettings()
+    explorer: ExplorerSettings = ExplorerSettings()
+    providers: ProvidersSettings = ProvidersSettings()
+    keys: dict[str, str] = Field({}, description='Keys by what they do: [keys] "search.open" = "ctrl+t"; F1 lists all.')
+
+    @field_validator("model")
+    @classmethod
+    def _model(cls, value: str) -> str:
+        kind, _, name = value.partition(":")
+        if value != "offline" and (kind not in MODELS or not name):
+            raise ValueError("a model is written offline, openai:NAME, anthropic:NAME or google:NAME")
+        return value
+
+    @field_validator("keys", mode="before")
+    @classmethod
+    def _flat(cls, value: Any) -> Any:
+        return dict(_leaves(value)) if isinstance(value, Mapping) else value
+
+
+SAFER: Mapping[str, Any] = {
+    "mode": "ask",
+    "explorer.consent.explore_chat_history": "ask",
+}  # what holds instead of a value that isn't known (fault C03)
+
+
+def load(
+    home: Home, overrides: Iterable[str] = (), environ: Mapping[str, str] | None = None
+) -> tuple[Settings, list[str]]:
+    """The settings, and what was wrong with the file or environment in sentences; never fails for those.
+
+    `overrides` are `key=value` words of the command line: a wrong one raises SettingsError.
+    """
+    environ = os.environ if environ is None else environ
+    problems: list[str] = []
+    text = _read(home.settings, problems)
+    data, lines = _parse(text, problems)
+    newer = isinstance(data.get("version"), int) and data["version"] > SETTINGS_VERSION
+    if newer:
+        data["version"] = SETTINGS_VERSION
+        problems.append("settings.toml was written by a newer Shoal: what is known here is used, and it isn't changed.")
+    settings, data = _fit(data, lines, problems, quiet_unknown=newer)
+    if model := environ.get("SHOAL_MODEL"):
+        try:
+            settings = Settings.model_validate(data | {"model": model})
+            data["model"] = model
+        except ValidationError:
+            problems.append(
+                f"SHOAL_MODEL: “{_word(model)}” isn't a model's name, so {settings.model} is used; "
+                "write offline, openai:NAME, anthropic:NAME or google:NAME."
+            )
+    for word in overrides:
+        settings, data = _override(data, word)
+    return settings, problems
+
+
+def save(home: Home, changes: Mapping[str, Any]) -> None:
+    """Write dotted keys into settings.toml (None removes one), with the person's comments kept; whole file or nothing.
+
+    Raises SettingsError when the file can't be written, is broken, or was written by a newer Shoal.
+    """
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    problems: list[str] = []
+    text = _read(home.settings, problems)
+    if problems:
+        raise SettingsError(problems[0])
+    try:
+        document = tomlkit.parse(text)
+    except TOMLKitError as error:
+        raise SettingsError("settings.toml has a mistake in it, so nothing was changed; mend it first.") from error
+    version = document.get("version", SETTINGS_VERSION)
+    if isinstance(version, int) and version > SETTINGS_VERSION:
+        raise SettingsError("settings.toml was written by a newer Shoal, so it isn't changed here.")
+    for key, value in changes.items():
+        _put(document, list(_path(key)), value)
+    try:
+        Settings.model_validate(document.unwrap())
+    except ValidationError as error:
+        if any(".".join(map(str, e["loc"])) in changes for e in error.errors()):
+            raise SettingsError(_sentence(error.errors()[0], "settings")) from error
+    _write(home, tomlkit.dumps(document))
+
+
+def documented(model: type[BaseModel] = Settings, prefix: str = "") -> Iterator[tuple[str, Any, str]]:
+    """Every setting: its dotted key, its default, and what it means."""
+    for name, info in model.model_fields.items():
+        kind = info.annotation
+        if isinstance(kind, type) and issubclass(kind, Part):
+            yield from documented(kind, f"{prefix}{name}.")
+        else:
+            yield prefix + name, info.default, info.description or ""
+
+
+# -- reading
+
+
+def _read(path: Path, problems: list[str]) -> str:
+    """The file's text; "" when there is none or it can't be used."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(SETTINGS_BYTES + 1)
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return ""
+    except IsADirectoryError:
+        problems.append("settings.toml is a folder, so the defaults are used; put a file there.")
+        return ""
+    except OSError as error:
+        why = error.strerror or "it failed"
+        problems.append(f"settings.toml couldn't be read ({why}), so the defaults are used; look at its permissions.")
+        return ""
+    if len(raw) > SETTINGS_BYTES:
+        problems.append("settings.toml is larger than 1 MB, so the defaults are used; is it the right file?")
+        return ""
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        problems.append("settings.toml isn't UTF-8 text, so the defaults are used; save it as UTF-8.")
+        return ""
+    if re.search(r"^\s*api_key\s*=", text, re.M) and mode & 0o077 and os.name == "posix":
+        problems.append("settings.toml holds a key and others can read it: run chmod 600 on it.")
+    return text
+
+
+def _parse(text: str, problems: list[str]) -> tuple[dict[str, Any], dict[str, int]]:
+    """The file's data, and the line of each dotted key. A line with a mistake is left out, so the others hold."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    for _ in range(SETTINGS_PROBLEMS):
+        try:
+            data = tomllib.loads("\n".join(lines))
+        except tomllib.TOMLDecodeError as error:
+            found = re.search(r"line (\d+)", str(error))
+            number = min(int(found[1]), len(lines)) if found else len(lines)
+            while number > 1 and not lines[number - 1].strip():
+                number -= 1  # the end of the file stands for the line that wasn't closed
+            key = re.match(r"\s*([\w.\"'-]+)\s*=?", lines[number - 1])
+            what = f"`{_word(key[1])}`" if key else "this line"
+            problems.append(f"settings.toml, line {number}: {what} has a mistake in it, so it isn't used.")
+            lines[number - 1] = ""
+            continue
+        except RecursionError:
+            break
+        return data, _line_numbers(lines)
+    problems.append("settings.toml has too many mistakes, so the defaults are used.")
+    return {}, {}
+
+
+def _line_numbers(lines: list[str]) -> dict[str, int]:
+    table = ""
+    numbers: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        if header := re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line):
+            table = ".".join(_path(header[1]))
+            numbers.setdefault(table, number)
+        elif pair := re.match(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""", line):
+            path = ".".join(_path(pair[1]))
+            numbers.setdefault(f"{table}.{path}" if table else path, number)
+    return numbers
+
+
+def _fit(
+    data: dict[str, Any], lines: Mapping[str, int], problems: list[str], *, quiet_unknown: bool
+) -> tuple[Settings, dict[str, Any]]:
+    """The settings of what fits; each key that doesn't is taken out of `data` with a sentence."""
+    while True:
+        try:
+            return Settings.model_validate(data), data
+        except ValidationError as error:
+            for problem in error.errors():
+                loc = [str(part) for part in problem["loc"]]
+                unknown = problem["type"] == "extra_forbidden"
+                kept = _take_out(data, loc)
+                dotted = ".".join(kept)
+                if dotted in SAFER:
+                    _put(data, kept, SAFER[dotted])
+                if not (unknown and quiet_unknown) and len(problems) < SETTINGS_PROBLEMS:
+                    line = lines.get(dotted) or lines.get(".".join(loc))
+                    problems.append(
+                        _sentence(problem, f"settings.toml, line {line}" if line else "settings.toml", dotted)
+                    )
+
+
+def _take_out(data: dict[str, Any], loc: list[str]) -> list[str]:
+    """Remove the value at `loc` (or the nearest thing above that is there); answers the path that was removed."""
+    at: Any = data
+    for depth, part in enumerate(loc):
+        below = at.get(part) if isinstance(at, dict) else None
+        if not isinstance(below, dict) or depth == len(loc) - 1:
+            at.pop(part, None)
+            return loc[: depth + 1]
+        at = below
+    return loc
+
+
+def _sentence(problem: Any, where: str, dotted: str | None = None) -> str:
+    key = _word(dotted if dotted is not None else ".".join(str(p) for p in problem["loc"]))
+    if problem["type"] == "extra_forbidden":
+        return f"{where}: there is no setting `{key}`; it isn't used."
+    if key == "mode":
+        return f"{where}: `mode` is one of {', '.join(get_args(Mode))}; ask is used."
+    why = str(problem["msg"]).removeprefix("Value error, ")
+    instead = f"{SAFER[key]} is used" if key in SAFER else "its default holds"
+    return f"{where}: `{key}` can't be used ({why[:1].lower()}{why[1:]}); {instead}."
+
+
+def _override(data: dict[str, Any], word: str) -> tuple[Settings, dict[str, Any]]:
+    key, equals, raw = word.partition("=")
+    if not equals or not key.strip():
+        raise SettingsError(f"--set {_word(word)}: write it as key=value, such as --set model=offline.")
+    try:
+        value = tomllib.loads(f"v = {raw}")["v"]
+    except tomllib.TOMLDecodeError:
+        value = raw
+    changed = _copy(data)
+    _put(changed, ["keys", key.strip()[5:]] if key.startswith("keys.") else list(_path(key)), value)
+    for candidate in (value, raw):  # `--set model=5` may mean the text "5"
+        _put(changed, ["keys", key.strip()[5:]] if key.startswith("keys.") else list(_path(key)), candidate)
+        try:
+            return Settings.model_validate(changed), changed
+        except ValidationError as error:
+            problem = error.errors()[0]
+    if problem["type"] == "extra_forbidden":
+        raise SettingsError(f"--set: there is no setting {_word(key)}; `shoal doctor` lists them all.")
+    why = str(problem["msg"]).removeprefix("Value error, ")
+    raise SettingsError(f"--set {_word(key)}: {why}.")
+
+
+# -- little things
+
+
+def _word(text: str) -> str:
+    return safe_text(text, one_line=True, limit=60)
+
+
+def _path(key: str) -> Iterator[str]:
+    for found in re.finditer(r"""\s*(?:"([^"]*)"|'([^']*)'|([^.]+))\s*(?:\.|$)""", key):
+        yield (found[1] or found[2] or found[3] or "").strip()
+
+
+def _leaves(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, below in value.items():
+        if isinstance(below, Mapping):
+            yield from _leaves(below, f"{prefix}{name}.")
+        else:
+            yield prefix + name, below
+
+
+def _copy(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: _copy(v) if isinstance(v, Mapping) else v for k, v in data.items()}
+
+
+def _put(data: Any, path: list[str], value: Any) -> None:
+    for part in path[:-1]:
+        if not isinstance(data.get(part), Mapping):
+            data[part] = {}
+        data = data[part]
+    if value is None:
+        data.pop(path[-1], None)
+    else:
+        data[path[-1]] = value
+
+
+def _write(home: Home, text: str) -> None:
+    """Written beside and renamed, 0600: a reader sees the old file or the new one, never a mix."""
+    beside = home.settings.with_name(f".settings.toml.{os.getpid()}")
+    try:
+        home.ensure()
+        descriptor = os.open(beside, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(home.settings)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise SettingsError(f"settings.toml couldn't be saved ({error.strerror or 'it failed'}).") from error

@@ -104,3 +104,7 @@ IMPORT_LINE_BYTES: Final = 20 * 1024 * 1024  # a longer line's text is cut with 
 IMPORT_MESSAGE_CHARS: Final = 1_000_000
 IMPORT_JSON_DEPTH: Final = 200
 PERMISSION_UNATTENDED_SECONDS: Final = 3600.0
+
+# settings and the command line
+SETTINGS_BYTES: Final = 1024 * 1024  # a larger settings.toml is refused in words
+SETTINGS_PROBLEMS: Final = 20  # so many mistakes are named
