@@ -45,7 +45,6 @@ KEYS: Final[tuple[Key, ...]] = (
     Key("app.close", "escape", "Close what is open; twice in a second stops the reply", _EVERYWHERE, "deck", "close"),
     Key("app.quit", "ctrl+q", "Quit; nothing is lost", _EVERYWHERE, "app", "quit_asking"),
     Key("list.toggle", "f2", "Show or hide the chat list", _CHATS, "deck", "toggle_list"),
-    Key("activity.open", "f3", "Activity: what every chat did", _CHATS, "deck", "activity"),
     Key("chat.needs-you", "f4", "Next chat that needs you", _CHATS, "deck", "next_needs_you"),
     Key("chat.mode", "f5", "Next mode: plan, ask, auto, full", _CHATS, "deck", "cycle_mode"),
     Key("chat.model", "f7", "Choose the model", _CHATS, "deck", "choose_model"),
@@ -104,8 +103,8 @@ KEYS: Final[tuple[Key, ...]] = (
     Key("search.column", "ctrl+o", "Open in a new column", _SEARCH, "search"),
     Key("search.filters", "tab", "Filters: after:, before:, who:, chat:, in:", _SEARCH, "search"),
     Key("search.repair", "f6", "Repair search, where it says it is broken", _SEARCH, "search"),
-    Key("find.next", "n,enter,f3", "Find: the next one", _SEARCH, "find"),
-    Key("find.previous", "N,shift+f3", "Find: the one before", _SEARCH, "find"),
+    Key("find.next", "n,enter", "Find: the next one", _SEARCH, "find"),
+    Key("find.previous", "N", "Find: the one before", _SEARCH, "find"),
 )
 
 BY_ID: Final[Mapping[str, Key]] = {key.id: key for key in KEYS}
