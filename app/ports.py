@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -170,6 +170,7 @@ class TurnContext:
     private: bool = False
     tool_scope: tuple[str, ...] | None = None  # a task's own list
     stop: asyncio.Event | None = None  # set when the turn is asked to end; long tools watch it
+    progress: Callable[[str, str], None] | None = None  # (call id, words): shown live, never stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +193,17 @@ class Toolbox(Protocol):
     def effect(self, name: str) -> Literal["read", "write"]:
         """Reads may run side by side; writes run in order."""
 
+    def prompts(self) -> Sequence[str]:
+        """The system sections of the tools offered now, in the registry's order."""
+
     async def call(self, call: ToolCall) -> ToolReturn:
         """Run one call by the one path; everything is committed when it returns; never raises but CancelledError."""
+
+    async def refuse(self, call: ToolCall, sentence: str) -> ToolReturn:
+        """Answer a call that never reaches a tool; committed as well."""
+
+    def close(self) -> None:
+        """The turn ended: nothing a late tool gives is written any more."""
 
 
 class Asker(Protocol):

@@ -108,3 +108,18 @@ PERMISSION_UNATTENDED_SECONDS: Final = 3600.0
 # settings and the command line
 SETTINGS_BYTES: Final = 1024 * 1024  # a larger settings.toml is refused in words
 SETTINGS_PROBLEMS: Final = 20  # so many mistakes are named
+IMPORT_CHUNK_BYTES: Final = 1024 * 1024
+IMPORT_LONG_STRING_BYTES: Final = 1_000_000  # of a string in a line past IMPORT_LINE_BYTES
+IMPORT_KEY_CHARS: Final = 10_000
+IMPORT_NUMBER_DIGITS: Final = 40
+IMPORT_UNPACKED_BYTES: Final = 4 * 1024**3  # of a packed file
+IMPORT_HELD_CHARS: Final = 8_000_000  # of chats read but not yet written; a larger chat is written in parts
+IMPORT_HELD_CHATS: Final = 2_000
+IMPORT_BATCH_CHARS: Final = 2_000_000  # whole chats of one commit
+HEADLESS_LINE_BYTES: Final = 16 * 1024 * 1024
+HEADLESS_QUIT_SECONDS: Final = 3.0
+SETTLE_SECONDS: Final = 30.0
+
+# the context's summary
+SUMMARY_CHARS: Final = 6_000  # of one made without a model
+SUMMARY_LINE_CHARS: Final = 300  # of each message in it

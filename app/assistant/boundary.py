@@ -1,0 +1,48 @@
+"""All that joins a step, gathered at its boundary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.assistant.prompts import REPLACED
+from app.guard.quoting import fence, host_line
+from app.ports import Inbox, Turn
+from store.clock import Clock, iso
+from store.events import ForwardedMessage, Joined, StepStarted, Stored
+
+
+class Boundary:
+    """Asks every inbox, in order, and adds forwarded words and the time."""
+
+    def __init__(self, clock: Clock, inboxes: Sequence[Inbox] = ()) -> None:
+        self._clock = clock
+        self._inboxes = inboxes
+
+    async def join(
+        self, turn: Turn, step: int, events: Sequence[Stored], sections: Sequence[str] = ()
+    ) -> tuple[Joined, ...]:
+        """What goes in front of the step's message; written with `step.started` before it is sent."""
+        parts: list[Joined] = []
+        if step == 1 and turn.trigger != "retry":
+            parts.append(Joined(kind="now", text=host_line(f"it is {iso(self._clock.now_ms())}")))
+        parts += [Joined(kind="note", text=f"{host_line(REPLACED)}\n{text}") for text in sections]
+        parts += forwarded(events)
+        for inbox in self._inboxes:
+            parts += await inbox.take(turn, step)
+        return tuple(parts)
+
+
+def forwarded(events: Sequence[Stored]) -> list[Joined]:
+    """Forwarded words no step has carried yet, fenced: they are never the person's."""
+    carried = {
+        part.ref
+        for stored in events
+        if isinstance(stored.event, StepStarted)
+        for part in stored.event.joined
+        if part.kind == "forwarded"
+    }
+    return [
+        Joined(kind="forwarded", text=fence("forwarded", e.text, name=e.name), ref=e.message_id)
+        for e in (stored.event for stored in events)
+        if isinstance(e, ForwardedMessage) and e.message_id not in carried
+    ]

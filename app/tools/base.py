@@ -1,0 +1,73 @@
+"""What a tool is, and who lets a call through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel
+
+from app.ports import ToolOutcome, ToolSpec, TurnContext
+from store.events import PermissionRequested
+
+
+class Tool(Protocol):
+    """One thing the assistant can do. Texts it returns from other chats are filtered and fenced by itself."""
+
+    name: str
+    description: str
+    args: type[BaseModel]  # validated strictly: a number as text is refused, unknown fields are ignored
+    family: str
+    effect: Literal["read", "write"]
+    prompt: str | None  # a static section of the system text, only where the tool is offered
+
+    def refusal(self, ctx: TurnContext) -> str | None:
+        """Why this turn may not use the tool, in a sentence; None: it may. Asked when offered and again when run."""
+
+    def label(self, args: Any) -> str:
+        """What the call does, in plain words."""
+
+    async def run(self, args: Any, ctx: TurnContext, call_id: str) -> ToolOutcome:
+        """Do it. May raise: the model then reads that it failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    """The call may run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """The call may not run; the sentence goes to the model."""
+
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The person is asked first."""
+
+    request: PermissionRequested
+
+
+class Gate(Protocol):
+    """Judges every call in every mode, after validation and the offered test."""
+
+    def judge(self, tool: Tool, args: Any, ctx: TurnContext, call_id: str) -> Allow | Refuse | Ask:
+        """What is to happen with the call."""
+
+
+class OpenGate:
+    """Lets every call through: all there is before the guard."""
+
+    def judge(self, tool: Tool, args: Any, ctx: TurnContext, call_id: str) -> Allow | Refuse | Ask:
+        """Always `Allow`."""
+        return Allow()
+
+
+def spec_of(tool: Tool) -> ToolSpec:
+    """The tool as the model is told of it; the same bytes every time."""
+    schema = tool.args.model_json_schema()
+    schema.pop("title", None)
+    schema.pop("description", None)
+    return ToolSpec(tool.name, tool.description, schema)
