@@ -123,3 +123,6 @@ SETTLE_SECONDS: Final = 30.0
 # the context's summary
 SUMMARY_CHARS: Final = 6_000  # of one made without a model
 SUMMARY_LINE_CHARS: Final = 300  # of each message in it
+
+# stopping
+STOP_CHILD_SECONDS: Final = 0.3  # a tool that ignores its cancellation is waited for this long

@@ -1,0 +1,354 @@
+"""The assistant's loop: steps of one model request and its tool calls, until there is nothing left to call."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from app.aio import TaskSet
+from app.assistant import compact
+from app.assistant.boundary import Boundary
+from app.assistant.calls import Planned, groups, plan
+from app.assistant.closing import closing, total
+from app.assistant.context import live_events, messages_of, tokens_of
+from app.assistant.prompts import SystemTexts
+from app.assistant.saying import Saying, Signal
+from app.ports import (
+    CallReady,
+    ModelRequest,
+    RetryWait,
+    StepDone,
+    TextDelta,
+    ThinkingDelta,
+    Toolbox,
+    ToolCall,
+    Turn,
+    Wire,
+    WireError,
+    Wires,
+)
+from store import events as ev
+from store.limits import CONTEXT_KEEP_SHARE, STEPS_A_TURN, STOP_CHILD_SECONDS
+from store.log import Batch, BatchKind, Change, Store
+from store.state import KeepLiveText
+
+log = logging.getLogger("shoal.loop")
+T = TypeVar("T")
+
+EMPTY = "The model sent an empty reply. Try again, or ask in other words."
+TOO_MANY_STEPS = f"Paused after {STEPS_A_TURN} steps without an end. Try again to let it go on."
+BAD_REASONS = {
+    "length": "The reply stopped at the model's length limit, so it isn't whole.",
+    "filter": "The provider's content filter stopped the reply.",
+    "cut": "The reply was cut off on its way. What came is kept.",
+    "unknown": "The reply stopped without saying that it was whole. What came is kept.",
+}
+
+
+class Stopped(Exception):
+    """The turn was asked to end."""
+
+
+@dataclass(slots=True)
+class _Run:
+    """What one running turn holds in memory; all of it can be lost."""
+
+    turn: Turn
+    toolbox: Toolbox
+    tasks: TaskSet = field(default_factory=TaskSet)
+    children: set[asyncio.Task[Any]] = field(default_factory=set)
+    events: list[ev.Stored] = field(default_factory=list)
+    saying: Saying | None = None
+    shortened: bool = False
+    extra: list[ev.Usage] = field(default_factory=list)  # of summaries made on the way
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What one request gave."""
+
+    saying: Saying
+    done: StepDone
+    calls: list[ToolCall]
+
+
+class StepLoop:
+    """Implements `app.ports.Engine` over any Wire. One object runs the turns of all chats."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        wires: Wires,
+        toolbox: Callable[[Turn], Toolbox],
+        boundary: Boundary,
+        signal: Signal,
+        texts: SystemTexts | None = None,
+    ) -> None:
+        self._store = store
+        self._wires = wires
+        self._toolbox = toolbox
+        self._boundary = boundary
+        self._signal = signal
+        self._texts = texts or SystemTexts()
+        self._runs: dict[str, _Run] = {}
+        self._tasks = TaskSet()
+
+    # -- the turn
+
+    async def run(self, turn: Turn) -> ev.Outcome:
+        """Run to the end. Stop, cancel and every WireError end in `turn.completed`; other faults are raised."""
+        run = self._runs[turn.turn_id] = _Run(turn, self._toolbox(turn))
+        try:
+            return await self._steps(run)
+        except (Stopped, asyncio.CancelledError):
+            await self.finish(turn, "interrupted")
+            return "interrupted"
+        except WireError as error:
+            await self.finish(turn, "error", error.sentence, error.code)
+            return "error"
+
+    async def _steps(self, run: _Run) -> ev.Outcome:
+        wire = self._wires.wire(run.turn.model)
+        run.events = await self._store.read(lambda: list(self._store.events(chat=run.turn.chat)))
+        for step in range(1, STEPS_A_TURN + 1):
+            answer = await self._step(run, wire, step)
+            bad = _fault(answer)
+            planned = [] if bad else plan(answer.calls, self._used_ids(run))
+            closed = self._said(run, answer, step, planned, unfinished=bad is not None)
+            if bad or not planned:
+                outcome: ev.Outcome = "error" if bad else "success"
+                sentence, code = bad or (None, None)
+                await self._end(run, closed, outcome, sentence, code)
+                return outcome
+            await self._commit(run, "step", closed, [answer.saying.forget()])
+            run.saying = None
+            await self._call(run, planned)
+        await self._end(run, [], "error", TOO_MANY_STEPS, "steps", paused=True)
+        return "error"
+
+    async def _end(
+        self,
+        run: _Run,
+        said: Sequence[ev.Event],
+        outcome: ev.Outcome,
+        error: str | None,
+        code: str | None,
+        *,
+        paused: bool = False,
+    ) -> None:
+        usage = self._usage(run, said)
+        completed = ev.TurnCompleted(
+            turn_id=run.turn.turn_id, outcome=outcome, error=error, code=code, paused=paused, usage=usage
+        )
+        changes = [run.saying.forget()] if run.saying else []
+        await self._commit(run, "end", [*said, completed], changes)
+        run.toolbox.close()
+        self._runs.pop(run.turn.turn_id, None)
+
+    # -- one step
+
+    async def _step(self, run: _Run, wire: Wire, step: int) -> _Answer:
+        """The boundary, the request, and its answer; a context that is too long is shortened once and asked again."""
+        if run.turn.stop.is_set():
+            raise Stopped
+        await self._refresh(run)
+        system, new = self._texts.sections(run.turn.chat, run.toolbox.prompts())
+        joined = await self._boundary.join(run.turn, step, run.events, new)
+        started = ev.StepStarted(turn_id=run.turn.turn_id, step=step, joined=joined)
+        await self._commit(run, "step", [started])
+        await self._refresh(run)
+        await self._fit(run, wire, system, CONTEXT_KEEP_SHARE)
+        while True:
+            run.saying = Saying(run.turn.chat, self._store, self._signal)
+            try:
+                return await self._unless_stopped(run, self._stream(run, wire, system, run.saying))
+            except WireError as error:
+                if error.code != "context" or run.shortened or run.saying.text():
+                    raise
+                run.shortened = True
+                if not await self._fit(run, wire, system, CONTEXT_KEEP_SHARE / 2, force=True):
+                    raise
+
+    async def _stream(self, run: _Run, wire: Wire, system: str, saying: Saying) -> _Answer:
+        turn = run.turn
+        request = ModelRequest(
+            turn.model,
+            system,
+            tuple(messages_of(live_events(run.events))),
+            tuple(run.toolbox.offered()),
+            chat=turn.chat,
+        )
+        keeper = self._child(run, saying.keep_going())
+        calls: list[ToolCall] = []
+        done = StepDone("cut")
+        stream = wire.stream(request)
+        try:
+            async for event in stream:
+                match event:
+                    case TextDelta(text):
+                        saying.add("text", text)
+                    case ThinkingDelta(text):
+                        saying.add("thinking", text)
+                    case CallReady(call):
+                        calls.append(call)
+                    case RetryWait(seconds, why):
+                        self._signal(turn.chat, "retry", {"seconds": seconds, "why": why})
+                    case StepDone():
+                        done = event
+        finally:
+            keeper.cancel()
+            close = getattr(stream, "aclose", None)
+            if close is not None:
+                await close()
+        return _Answer(saying, done, calls)
+
+    def _said(
+        self, run: _Run, answer: _Answer, step: int, planned: Sequence[Planned], *, unfinished: bool
+    ) -> list[ev.Event]:
+        """The events that close a step: the whole message with its calls, and how the request ended."""
+        saying = answer.saying
+        calls = tuple(ev.CallMade(call_id=p.call.id, name=p.call.name, input=p.call.args) for p in planned)
+        out: list[ev.Event] = []
+        if saying.text() or saying.text("thinking") or calls:
+            out.append(
+                ev.AssistantDone(
+                    message_id=saying.message_id,
+                    text=saying.text(),
+                    thinking=saying.text("thinking"),
+                    calls=calls,
+                    unfinished=unfinished,
+                    model=run.turn.model,
+                )
+            )
+        finished = ev.StepFinished(
+            turn_id=run.turn.turn_id, step=step, reason=answer.done.reason, usage=answer.done.usage
+        )
+        return [*out, finished]
+
+    # -- calls
+
+    async def _call(self, run: _Run, planned: Sequence[Planned]) -> None:
+        """Reads side by side, writes one after the other; every call's result is durable after it."""
+        for side_by_side, group in groups(planned, run.toolbox):
+            if run.turn.stop.is_set():
+                raise Stopped
+            tasks = [self._child(run, self._one(run, item)) for item in group]
+            if side_by_side:
+                await self._unless_stopped(run, asyncio.wait(tasks))
+            else:
+                await asyncio.wait(tasks)  # a write that had begun gets its time to end
+            for task in tasks:
+                task.result()
+
+    async def _one(self, run: _Run, item: Planned) -> None:
+        if item.refusal is not None:
+            log.info("a call was refused in %s: %s", run.turn.chat, item.refusal)
+            await run.toolbox.refuse(item.call, item.refusal)
+        else:
+            await run.toolbox.call(item.call)
+
+    def _used_ids(self, run: _Run) -> set[str]:
+        return {c.call_id for s in run.events if isinstance(s.event, ev.AssistantDone) for c in s.event.calls}
+
+    # -- the context
+
+    async def _refresh(self, run: _Run) -> None:
+        """Take in what was written to the chat since."""
+        after = run.events[-1].id if run.events else 0
+        run.events += await self._store.read(lambda: list(self._store.events(after, run.turn.chat)))
+
+    async def _fit(self, run: _Run, wire: Wire, system: str, share: float, *, force: bool = False) -> bool:
+        """Summarise what is older when the request would fill more than `share` of the window; whether it did."""
+        window = wire.context_tokens(run.turn.model)
+        tools = tokens_of(system, (), run.toolbox.offered())
+        size = tools + tokens_of("", messages_of(live_events(run.events)))
+        if not force and size <= window * share:
+            return False
+        keep = int((min(size, window * share) - tools) / 2)
+        cut = compact.find_cut(run.events, keep)
+        if cut is None:
+            return False
+        by = None if run.turn.model == "offline" else wire
+        summary, usage = await self._unless_stopped(run, compact.summarise(cut, by, run.turn.model, run.turn.chat))
+        run.extra.append(usage)
+        await self._commit(run, "step", [compact.compacted(cut, summary)])
+        await self._refresh(run)
+        return True
+
+    def _usage(self, run: _Run, said: Sequence[ev.Event] = ()) -> ev.Usage:
+        events = [s.event for s in run.events] + list(said)
+        mine = (e.usage for e in events if isinstance(e, ev.StepFinished) and e.turn_id == run.turn.turn_id)
+        return total([*mine, *run.extra])
+
+    # -- stopping
+
+    def _child(self, run: _Run, coro: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task: asyncio.Task[T] = run.tasks.spawn(coro)
+        run.children.add(task)
+        task.add_done_callback(run.children.discard)
+        return task
+
+    async def _unless_stopped(self, run: _Run, coro: Coroutine[Any, Any, T]) -> T:
+        """The result of `coro`; raises Stopped at once when the turn is asked to end, and cancels it."""
+        work = self._child(run, coro)
+        stop = self._child(run, run.turn.stop.wait())
+        await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
+        stop.cancel()
+        if work.done() and not work.cancelled():
+            return work.result()
+        work.cancel()
+        raise Stopped
+
+    async def finish(self, turn: Turn, outcome: ev.Outcome, error: str | None = None, code: str | None = None) -> None:
+        """Close all that is open and write `turn.completed`, once; goes on however often it is cancelled."""
+        task = self._tasks.spawn(self._finish(turn, outcome, error, code))
+        while not task.done():
+            try:
+                await asyncio.shield(task)
+            except asyncio.CancelledError:
+                log.debug("cancelled while a turn of %s was being closed", turn.chat)
+        task.result()
+
+    async def _finish(self, turn: Turn, outcome: ev.Outcome, error: str | None, code: str | None) -> None:
+        run = self._runs.pop(turn.turn_id, None)
+        live: list[tuple[str, str, str]] = []
+        if run is not None:
+            run.toolbox.close()
+            for child in list(run.children):
+                child.cancel()
+            if run.children:
+                await asyncio.wait(list(run.children), timeout=STOP_CHILD_SECONDS)
+            if run.saying is not None:
+                live = [(run.saying.message_id, k, run.saying.text(k)) for k in ("text", "thinking")]
+        await self._store.commit(Batch(kind="end"))  # whatever was on its way lies in the log after this
+        events = await self._store.read(lambda: list(self._store.events(chat=turn.chat)))
+        close = closing(events, turn.turn_id, live, turn.model)
+        if close is None:
+            return
+        usage = total([close.usage, *(run.extra if run else [])])
+        completed = ev.TurnCompleted(turn_id=turn.turn_id, outcome=outcome, error=error, code=code, usage=usage)
+        forget = [KeepLiveText(turn.chat, m, "text", None) for m in dict.fromkeys(m for m, _, _ in live)]
+        await self._store.commit(Batch.of(turn.chat, *close.events, completed, changes=forget, kind="end"))
+
+    async def _commit(
+        self, run: _Run, kind: BatchKind, events: Sequence[ev.Event], changes: Sequence[Change] = ()
+    ) -> None:
+        await self._store.commit(Batch.of(run.turn.chat, *events, changes=changes, kind=kind))
+
+    async def close(self) -> None:
+        """End what is still being closed."""
+        await self._tasks.close()
+
+
+def _fault(answer: _Answer) -> tuple[str, str] | None:
+    """Why the answer can't count as whole, as (sentence, code); its calls are then not run."""
+    reason = answer.done.reason
+    if reason in BAD_REASONS:
+        return BAD_REASONS[reason], reason
+    if reason == "empty" or (not answer.calls and not answer.saying.text().strip()):
+        return EMPTY, "empty"
+    return None
