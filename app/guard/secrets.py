@@ -194,13 +194,12 @@ def _value_fits(kind: str, value: str) -> bool:  # noqa: PLR0911 - a case a plac
 def _labelled(text: str, labelled: Any) -> Iterator[tuple[int, int, str]]:
     for match in labelled.finditer(text):
         at = match.end()
-        password, key, code, strong, weak = (match.group(i) is not None for i in range(1, 6))
+        password, key, code, strong, weak, _bare = match.groups()
         before = text[match.start() - 1 : match.start()]
-        if (password and len(match.group(1)) <= 4 and before.isalpha()) or (code and before.isalnum()):
+        if (password and len(password) <= 4 and before.isalpha()) or (code and before.isalnum()):
             continue  # "bypass: …", "spin is …"
-        if not (
-            strong or weak or (key and match[2].lower() == "token") or (code and match[3].lower().endswith("with"))
-        ):
+        bare_is_enough = (key and key.lower() == "token") or (code and code.lower().endswith("with"))
+        if not (strong or weak or bare_is_enough):
             continue
         while text[at : at + 1] in ("[", "(", "*", "_"):
             at += 1
@@ -210,7 +209,7 @@ def _labelled(text: str, labelled: Any) -> Iterator[tuple[int, int, str]]:
         if value is None or MASK in value[0]:
             continue
         if code:
-            yield from _codes(text, at, plural=match.group(3).lower().endswith("s"))
+            yield from _codes(text, at, plural=code.lower().endswith("s"))
             continue
         word = value[0] if quote else value[0].rstrip(".,;:!?)*_]}") or value[0]
         if password:
@@ -218,9 +217,9 @@ def _labelled(text: str, labelled: Any) -> Iterator[tuple[int, int, str]]:
             alone = bool(quote) or not re.match(r"[ \t]+[A-Za-z]", rest)
             # symbols at the end of an unquoted password belong to it
             whole = value[0].rstrip(".,;:)]}") if not quote else value[0]
-            if labels.looks_like_password(word, strong=strong, alone=alone):
+            if labels.looks_like_password(word, strong=bool(strong), alone=alone):
                 yield at, at + max(len(word), len(whole)), "password"
-        elif labels.looks_like_key(word, strong=strong):
+        elif labels.looks_like_key(word, strong=bool(strong)):
             long = _LONG.match(text, at) if len(value[0]) == 96 else None
             yield at, long.end() if long else at + len(word), "labelled"
 
