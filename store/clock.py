@@ -51,7 +51,7 @@ class ManualClock:
 
 
 def iso(at_ms: int | None) -> str:
-    """`at` as ISO 8601 with the local zone, seconds precision; "" when unknown."""
-    if at_ms is None:
+    """`at` as ISO 8601 with the local zone, seconds precision; "" when unknown (None, or 0 in imports)."""
+    if not at_ms:
         return ""
     return dt.datetime.fromtimestamp(at_ms / 1000).astimezone().isoformat(timespec="seconds")

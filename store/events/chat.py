@@ -87,6 +87,7 @@ class ImportAdded(Event):
     file: str = ""
     messages: int = 0
     unreadable: int = 0
+    through: int | None = None  # a Shoal export's highest seq that is in
 
 
 class Notice(Event):
