@@ -80,6 +80,7 @@ CONNECT_SECONDS: Final = 15.0
 FIRST_EVENT_SECONDS: Final = 60.0
 FIRST_EVENT_LOCAL_SECONDS: Final = 300.0  # a local server may load its model first
 BETWEEN_EVENTS_SECONDS: Final = 60.0
+QUIET_SECONDS: Final = 300.0  # a model that only sends signs of life (comments, pings) is given up after this
 CONTEXT_CHARS_PER_TOKEN: Final = 4
 CONTEXT_DEFAULT_TOKENS: Final = 128_000
 CONTEXT_KEEP_SHARE: Final = 0.75  # of the window, before summarising
@@ -126,3 +127,7 @@ SUMMARY_LINE_CHARS: Final = 300  # of each message in it
 
 # stopping
 STOP_CHILD_SECONDS: Final = 0.3  # a tool that ignores its cancellation is waited for this long
+ASK_LOOK_SECONDS: Final = 0.5  # how often open unattended questions are looked at
+TITLE_WORDS_CHARS: Final = 48  # a title made from the first words
+TITLE_SECONDS: Final = 20.0  # the model's title is waited for this long
+CLOSE_SECONDS: Final = 3.0  # from quit to the process's end
