@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Where = Literal["app", "deck", "leader", "composer", "find", "list", "transcript", "row", "card", "search"]
+Where = Literal["app", "deck", "leader", "composer", "transcript", "row", "card", "search"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +38,17 @@ _EVERYWHERE, _CHATS, _LEADER, _WRITE, _READ, _CARD, _SEARCH = (
 )
 
 KEYS: Final[tuple[Key, ...]] = (
-    Key("search.open", "ctrl+k,super+k,ctrl+p", "Search all chats, and do anything", _EVERYWHERE, "deck", "search"),
+    Key("search.open", "ctrl+k,super+k,ctrl+p", "Search, and do anything", _EVERYWHERE, "deck", "search"),
     Key("help.open", "f1", "Every key on one page", _EVERYWHERE, "deck", "help"),
     Key("settings.open", "f10", "Settings", _EVERYWHERE, "deck", "settings"),
-    Key("mouse.toggle", "f9", "Mouse on or off (off: select with the terminal)", _EVERYWHERE, "deck", "toggle_mouse"),
-    Key("app.close", "escape", "Close what is open; twice in a second stops the reply", _EVERYWHERE, "deck", "close"),
+    Key("mouse.toggle", "f9", "Mouse on or off", _EVERYWHERE, "deck", "toggle_mouse"),
+    Key("app.close", "escape", "Close what is open; twice: stop the reply", _EVERYWHERE, "deck", "close"),
     Key("app.quit", "ctrl+q", "Quit; nothing is lost", _EVERYWHERE, "app", "quit_asking"),
     Key("list.toggle", "f2", "Show or hide the chat list", _CHATS, "deck", "toggle_list"),
     Key("chat.needs-you", "f4", "Next chat that needs you", _CHATS, "deck", "next_needs_you"),
-    Key("chat.mode", "f5", "Next mode: plan, ask, auto, full", _CHATS, "deck", "cycle_mode"),
+    Key("chat.mode", "f5", "Mode: plan, ask, auto, full", _CHATS, "deck", "cycle_mode"),
     Key("chat.model", "f7", "Choose the model", _CHATS, "deck", "choose_model"),
-    Key("leader", "f8", "Leader: then one of the keys below", _CHATS, "deck", "leader"),
+    Key("leader", "f8", "Leader: then a key below", _CHATS, "deck", "leader"),
     Key("chat.previous", "alt+up", "Chat above in the list", _CHATS, "deck", "previous_chat"),
     Key("chat.next", "alt+down", "Chat below in the list", _CHATS, "deck", "next_chat"),
     Key("column.left", "alt+left", "Column to the left", _CHATS, "deck", "column_left"),
@@ -57,7 +57,7 @@ KEYS: Final[tuple[Key, ...]] = (
     Key("chat.new", "n", "New chat here", _LEADER, "leader", "new_chat"),
     Key("chat.new-column", "N", "New chat in a new column", _LEADER, "leader", "new_column"),
     Key("column.open", "o", "Open a chat in a new column", _LEADER, "leader", "open_in_column"),
-    Key("column.close", "x", "Close this column; its chat stays", _LEADER, "leader", "close_column"),
+    Key("column.close", "x", "Close this column (the chat stays)", _LEADER, "leader", "close_column"),
     Key("column.move-left", "h,left", "Move this column left", _LEADER, "leader", "move_column(-1)"),
     Key("column.move-right", "l,right", "Move this column right", _LEADER, "leader", "move_column(1)"),
     Key("find.open", "f", "Find in this chat", _LEADER, "leader", "find"),
@@ -68,43 +68,34 @@ KEYS: Final[tuple[Key, ...]] = (
     Key("chat.archive", "a", "Archive, or bring back", _LEADER, "leader", "archive"),
     Key("chat.undo-archive", "u", "Undo the last archive", _LEADER, "leader", "undo_archive"),
     Key("chat.fork", "k", "Go on from here in a new chat", _LEADER, "leader", "fork"),
-    Key("chat.private", "v", "Make this chat private (only while empty)", _LEADER, "leader", "private"),
+    Key("chat.private", "v", "Make it private (while empty)", _LEADER, "leader", "private"),
     Key("chat.delete", "d", "Delete for ever (asks first)", _LEADER, "leader", "delete"),
     Key("chat.queue", "e", "Edit what waits to be sent", _LEADER, "leader", "edit_queue"),
     Key("chat.copy", "c", "Copy the last answer", _LEADER, "leader", "copy_answer"),
     Key("list.focus", "b", "Go to the chat list", _LEADER, "leader", "focus_list"),
     Key("composer.focus", "i", "Go to the message box", _LEADER, "leader", "focus_composer"),
-    Key("composer.send", "enter", "Send; waits its turn while a reply is being written", _WRITE, "composer"),
+    Key("composer.send", "enter", "Send; while a reply is written, queue", _WRITE, "composer"),
     Key("composer.newline", "ctrl+j,shift+enter", "New line", _WRITE, "composer"),
     Key("composer.recall", "up", "In an empty box: what you sent before", _WRITE, "composer"),
-    Key("transcript.older", "pageup", "Scroll up", _READ, "transcript"),
-    Key("transcript.newer", "pagedown", "Scroll down", _READ, "transcript"),
-    Key("row.up", "up", "Row above", _READ, "transcript"),
-    Key("row.down", "down", "Row below", _READ, "transcript"),
-    Key("row.toggle", "enter,space", "Open or fold the row", _READ, "row"),
-    Key("row.open", "o", "Open the chat the row speaks of", _READ, "row"),
+    Key("transcript.up", "up,k", "Row above", _READ, "transcript"),
+    Key("transcript.down", "down,j", "Row below", _READ, "transcript"),
+    Key("transcript.first", "home,g", "Beginning", _READ, "transcript"),
+    Key("transcript.last", "end,G", "End, and follow it", _READ, "transcript"),
+    Key("transcript.next", "n", "Next find", _READ, "transcript"),
+    Key("transcript.previous", "N", "The find before", _READ, "transcript"),
+    Key("transcript.leave", "tab,escape", "Back to the message box", _READ, "transcript"),
+    Key("row.open", "enter,space", "Open or fold the row", _READ, "row"),
     Key("row.copy", "y", "Copy the row's words", _READ, "row"),
-    Key("row.retry", "r", "Resume, or try again", _READ, "row"),
-    Key("row.check", "c", "Check now", _READ, "row"),
-    Key("row.stop", "s", "Stop it", _READ, "row"),
-    Key("row.start", "g", "Start it now", _READ, "row"),
-    Key("row.undo", "u", "Undo or redo", _READ, "row"),
-    Key("row.inbound", "i", "Messages from other chats: let in, hold, turn away", _READ, "row"),
-    Key("row.keep", "k", "Keep a memory", _READ, "row"),
-    Key("row.forget", "f", "Forget a memory", _READ, "row"),
+    Key("row.retry", "r", "Try the reply again", _READ, "row"),
     Key("card.allow", "a", "Allow, once", _CARD, "card"),
-    Key("card.always", "w", "Always allow this exact thing in this chat", _CARD, "card"),
+    Key("card.always", "w", "Always allow this exact thing here", _CARD, "card"),
     Key("card.deny", "d", "Deny", _CARD, "card"),
-    Key("card.pass", "p", "Pass a held message on", _CARD, "card"),
-    Key("card.dismiss", "x", "Dismiss a held message", _CARD, "card"),
     Key("search.down", "down", "Next result", _SEARCH, "search"),
     Key("search.up", "up", "Result above", _SEARCH, "search"),
     Key("search.choose", "enter", "Open at the line", _SEARCH, "search"),
     Key("search.column", "ctrl+o", "Open in a new column", _SEARCH, "search"),
-    Key("search.filters", "tab", "Filters: after:, before:, who:, chat:, in:", _SEARCH, "search"),
-    Key("search.repair", "f6", "Repair search, where it says it is broken", _SEARCH, "search"),
-    Key("find.next", "n,enter", "Find: the next one", _SEARCH, "find"),
-    Key("find.previous", "N", "Find: the one before", _SEARCH, "find"),
+    Key("search.filters", "tab", "Filters: after: before: who: chat: in:", _SEARCH, "search"),
+    Key("search.repair", "f6", "Repair a broken search", _SEARCH, "search"),
 )
 
 BY_ID: Final[Mapping[str, Key]] = {key.id: key for key in KEYS}
@@ -112,7 +103,7 @@ BY_ID: Final[Mapping[str, Key]] = {key.id: key for key in KEYS}
 # Which places hear a key at the same moment: within one of these sets a key may mean one thing only.
 _TOGETHER: Final[tuple[frozenset[Where], ...]] = (
     frozenset({"app", "deck", "composer"}),
-    frozenset({"app", "deck", "row"}),
+    frozenset({"app", "deck", "transcript", "row"}),
     frozenset({"app", "deck", "card"}),
     frozenset({"app", "search"}),
     frozenset({"leader"}),
@@ -166,6 +157,7 @@ def _problem(id_: str, keys: str) -> str | None:
 
 def clashes(changed: Mapping[str, str]) -> list[str]:
     """A sentence for each key that two things want at the same moment; the later one in the table gets it."""
+    changed = {id_: keys for id_, keys in changed.items() if keys != BY_ID[id_].keys}
     said: dict[tuple[str, str, str], str] = {}
     for together in _TOGETHER:
         taken: dict[str, Key] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import textwrap
 from collections.abc import Mapping
 
 from textual.app import ComposeResult
@@ -15,6 +17,16 @@ from app.keys import KEYS, show
 from app.screens.slash import SLASHES
 
 Block = list[Content]
+_ORDER = (
+    "Everywhere",
+    "Chats and columns",
+    "Writing",
+    "Search",
+    "After F8",
+    "Rows",
+    "In the message box",
+    "Questions and cards",
+)
 
 
 class HelpScreen(ModalScreen[None]):
@@ -35,7 +47,7 @@ class HelpScreen(ModalScreen[None]):
         """Fill it."""
         page = self.query_one("#page")
         page.border_title = Content("Keys")
-        page.border_subtitle = Content("Esc closes · each is changed in settings.toml under [keys] by the name in F10")
+        page.border_subtitle = Content("Esc closes · F10 changes any of them")
         page.focus()
         self._draw()
 
@@ -49,7 +61,7 @@ class HelpScreen(ModalScreen[None]):
 
     def _draw(self) -> None:
         width = max(20, self.size.width - 10)
-        across = max(1, min(3, width // 44))
+        across = max(1, min(3, width // 38))
         each = width // across
         blocks = [self._block(title, pairs, each) for title, pairs in self._sections()]
         columns = _spread(blocks, across)
@@ -67,11 +79,10 @@ class HelpScreen(ModalScreen[None]):
                 if key.id == "column.1":
                     found.setdefault(key.section, []).append(("1–9", "Go to that column"))
                 continue
-            keys = self._keymap.get(key.id, key.keys)
-            both = " ".join(show(k) for k in keys.split(",")[:2])
-            found.setdefault(key.section, []).append((both, key.words))
+            found.setdefault(key.section, []).append((show(self._keymap.get(key.id, key.keys)), key.words))
         commands = [(f"/{s.name}", f"{s.words}" + (f" · {s.hint}" if s.hint else "")) for s in SLASHES]
-        return [*found.items(), ("In the message box", commands)]
+        found["In the message box"] = commands
+        return [(title, found[title]) for title in sorted(found, key=_ORDER.index)]
 
     @staticmethod
     def _block(title: str, pairs: list[tuple[str, str]], width: int) -> Block:
@@ -86,8 +97,6 @@ class HelpScreen(ModalScreen[None]):
 
 
 def _wrapped(words: str, width: int) -> list[str]:
-    import textwrap
-
     return textwrap.wrap(words, max(8, width)) or [""]
 
 
@@ -96,12 +105,12 @@ def _pad(cell: Content, width: int) -> Content:
 
 
 def _spread(blocks: list[Block], across: int) -> list[Block]:
-    """Blocks in order over `across` columns of about the same height; no block is torn."""
-    goal = sum(len(b) for b in blocks) / across
-    columns: list[Block] = [[] for _ in range(across)]
-    at = 0
-    for block in blocks:
-        if columns[at] and at < across - 1 and len(columns[at]) + len(block) / 2 > goal:
-            at += 1
-        columns[at].extend(block)
-    return columns
+    """Blocks in order over `across` columns, none torn, the tallest as short as can be."""
+    best: tuple[int, list[Block]] | None = None
+    for cuts in itertools.combinations(range(1, len(blocks)), min(across, len(blocks)) - 1):
+        edges = [0, *cuts, len(blocks)]
+        columns = [list(itertools.chain(*blocks[a:b])) for a, b in itertools.pairwise(edges)]
+        tallest = max(map(len, columns))
+        if best is None or tallest < best[0]:
+            best = (tallest, columns)
+    return best[1] if best else []

@@ -72,7 +72,7 @@ class Picker(ModalScreen[str | None]):
         listing.clear_options()
         listing.add_options([Option(_prompt(c)) for c in self._shown[:SHOWN_MOST]])
         if not self._shown:
-            listing.add_option(Option(Content.styled(self._empty, "$text-muted"), disabled=True))
+            listing.add_option(Option(Content.styled(self._empty, "$foreground-muted"), disabled=True))
         else:
             listing.highlighted = 0 if words else min(at, len(self._shown) - 1)
 
@@ -107,4 +107,4 @@ class Picker(ModalScreen[str | None]):
 
 def _prompt(choice: Choice) -> Content:
     note = safe_text(choice.note, one_line=True, limit=120)
-    return Content.assemble(safe_text(choice.label, one_line=True), (f"   {note}" if note else "", "$text-muted"))
+    return Content.assemble(safe_text(choice.label, one_line=True), (f"   {note}" if note else "", "$foreground-muted"))

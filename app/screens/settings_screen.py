@@ -15,6 +15,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from app.keys import KEYS, Key, keymap
 from app.paths import Home
 from app.screens.ask_text import AskText
 from app.screens.picker import Choice, Picker
@@ -37,6 +38,12 @@ def entries(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, Any, Any,
             yield from entries(value, f"{key}.")
         else:
             yield key, info.annotation, value, info.description or ""
+
+
+def key_entries(settings: Settings) -> Iterator[tuple[str, Any, Any, str]]:
+    """The same for every key of the table."""
+    for key in KEYS:
+        yield f"keys.{key.id}", Key, settings.keys.get(key.id, key.keys), f"{key.section}: {key.words}"
 
 
 class SettingsScreen(ModalScreen[None]):
@@ -73,7 +80,7 @@ class SettingsScreen(ModalScreen[None]):
         words = self.query_one("#narrow", Input).value.casefold().split()
         listing.clear_options()
         place = 0
-        for key, _, value, doc in entries(self._settings):
+        for key, _, value, doc in self._entries():
             if not all(w in f"{key} {doc}".casefold() for w in words):
                 continue
             if key == keep:
@@ -82,8 +89,11 @@ class SettingsScreen(ModalScreen[None]):
         if listing.option_count:
             listing.highlighted = place
         self.query_one("#foot", Static).update(
-            Content(safe_text(f"⏎ change   Esc close   Keys and comments: {self._home.settings}", one_line=True))
+            Content(f"⏎ change   Esc close   {safe_text(str(self._home.settings), one_line=True)}")
         )
+
+    def _entries(self) -> list[tuple[str, Any, Any, str]]:
+        return [*entries(self._settings), *key_entries(self._settings)]
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Narrow."""
@@ -113,7 +123,7 @@ class SettingsScreen(ModalScreen[None]):
         self.dismiss(None)
 
     def _change(self, key: str) -> None:
-        _, kind, value, doc = next(e for e in entries(self._settings) if e[0] == key)
+        _, kind, value, doc = next(e for e in self._entries() if e[0] == key)
         if kind is bool:
             self._save(key, not value)
             return
@@ -128,14 +138,25 @@ class SettingsScreen(ModalScreen[None]):
     def _typed(self, key: str, kind: Any, text: str | None) -> None:
         if text is None:
             return
-        if get_origin(kind) is tuple:
+        if kind is Key:
+            self._save_key(key.removeprefix("keys."), text)
+        elif get_origin(kind) is tuple:
             self._save(key, [w.strip() for w in text.split(",") if w.strip()])
         else:
             self._save(key, text.strip() or (None if _optional(kind) else ""))
 
-    def _save(self, key: str, value: Any) -> None:
+    def _save_key(self, name: str, text: str) -> None:
+        wanted = text.strip()
+        _, problems = keymap({**self._settings.keys, name: wanted} if wanted else {})
+        mine = [p for p in problems if name in p or wanted in p]
+        if mine:
+            say(self.app, mine[0], "error")
+            return
+        self._save(f"keys.{name}", wanted or None, f'keys."{name}"')
+
+    def _save(self, key: str, value: Any, path: str = "") -> None:
         try:
-            save(self._home, {key: value})
+            save(self._home, {path or key: value})
             settings, _ = load(self._home)
         except SettingsError as error:
             say(self.app, str(error), "error")
@@ -143,13 +164,17 @@ class SettingsScreen(ModalScreen[None]):
         self._settings = settings
         self._changed(settings, key)
         self._fill(keep=key)
-        when = "" if key in _NOW else "; it holds from the next start"
-        say(self.app, f"{key} is now {_shown(_value(settings, key))}{when}")
+        when = "" if key in _NOW or path else "; it holds from the next start"
+        say(self.app, f"{key} is now {_shown(next(e for e in self._entries() if e[0] == key)[2])}{when}")
 
 
 def _prompt(key: str, value: str, doc: str) -> Content:
-    head = (f"{key:<30} ", "bold")
-    return Content.assemble(head, (safe_text(value, one_line=True), "$text-accent"), "\n", (f"  {doc}", "$text-muted"))
+    return Content.assemble(
+        (f"{key:<30} ", "bold"),
+        (safe_text(value, one_line=True), "$text-accent"),
+        "\n",
+        (f"  {doc}", "$foreground-muted"),
+    )
 
 
 def _shown(value: Any, empty: str = "—") -> str:
@@ -160,13 +185,6 @@ def _shown(value: Any, empty: str = "—") -> str:
     if isinstance(value, tuple):
         return ", ".join(map(str, value)) or empty
     return empty if value in (None, "") else str(value)
-
-
-def _value(settings: Settings, key: str) -> Any:
-    at: Any = settings
-    for part in key.split("."):
-        at = getattr(at, part)
-    return at
 
 
 def _choices(kind: Any) -> list[str]:
