@@ -25,6 +25,7 @@ from store.limits import (
 CUT_MARK = " … [cut: the rest was too long to import]"
 _CUT_BYTES = json.dumps(CUT_MARK)[1:-1].encode()
 _SPECIAL = re.compile(rb'["\\]')
+_REST_OF_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.S)
 _LONE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
@@ -55,11 +56,11 @@ def read_lines(path: Path, state: FileState) -> Iterator[bytes | None]:
 def _chunks(raw: IO[bytes], state: FileState) -> Iterator[bytes]:
     packed = raw.read(2) == b"\x1f\x8b"
     raw.seek(0)
-    source = cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if packed else raw
+    read = gzip.GzipFile(fileobj=raw).read1 if packed else raw.read  # read1 gives what came before the damage
     unpacked = 0
     while True:
         try:
-            chunk = source.read(IMPORT_CHUNK_BYTES)
+            chunk = read(IMPORT_CHUNK_BYTES)
         except (EOFError, zlib.error, gzip.BadGzipFile):
             state.cut = "the packed file is damaged or ends too early"
             return
@@ -133,6 +134,13 @@ class Shortener:
         data, at = self._held + chunk, 0
         self._held = b""
         while at < len(data):
+            if self._inside and self._length > self._most:
+                at = cast(re.Match[bytes], _REST_OF_STRING.match(data, at)).end()
+                if at == len(data) - 1 and data[at] == 0x5C:
+                    self._held = data[at:]
+                    return
+                if at == len(data):
+                    return
             found = _SPECIAL.search(data, at)
             self._keep(data[at : found.start() if found else len(data)])
             if found is None:
