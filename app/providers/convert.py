@@ -63,7 +63,7 @@ def rounds(messages: Iterable[Message]) -> list[Round]:
                 sent = open_calls.get(call_id)
                 if sent is not None and sent not in returns:
                     returns[sent] = replace(
-                        message, call_id=sent, name=tool_name(message.name), text=message.text or NOTHING
+                        message, id=sent, name=tool_name(message.name), text=message.text or NOTHING
                     )
             case AssistantMessage(text, calls):
                 close()
