@@ -15,6 +15,10 @@ class StoreBroken(StoreError):
     code = "broken"
 
 
+class StoreNewer(StoreBroken):
+    """A newer Shoal wrote this store; it was left as it is (exit 3)."""
+
+
 class StoreReadOnly(StoreError):
     """Nothing can be saved: a read-only file or folder, or opened for reading."""
 
@@ -23,6 +27,18 @@ class StoreReadOnly(StoreError):
 
 class StoreFull(StoreError):
     """The disk is full; nothing half written."""
+
+    code = "failed"
+
+
+class StoreLocked(StoreError):
+    """Another program kept the database locked for longer than is waited."""
+
+    code = "busy"
+
+
+class StoreMoved(StoreError):
+    """The store's file isn't where it was: its folder was deleted or moved while Shoal ran."""
 
     code = "failed"
 

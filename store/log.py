@@ -4,114 +4,98 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import json
-import queue
+import contextlib
+import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, TypeVar, cast
 
-from pydantic import TypeAdapter
-
-from store import db, upcast
+from store import db, derived, opening, summaries
+from store.apply import Apply, Removed
+from store.batch import Batch, BatchKind, Change, Committed, NewEvent, Page, batch_of
+from store.blobs import Blobs
 from store.clock import Clock, SystemClock
-from store.events import Event, Stored, event_from
+from store.decode import COLUMNS, stored_of
+from store.errors import StoreError, StoreReadOnly
+from store.events import Stored
 from store.limits import PAGE_ROWS
+from store.lock import HomeLock
 from store.models import ChatSummary
-from store.summary import fold_summary
+from store.open_turns import OpenTurn, open_turn
+from store.pages import Pages
+from store.state import LiveText, read_live_texts, read_state, read_states
+from store.writer import CLOSED_WORDS, Hooks, Job, Writer
 
 T = TypeVar("T")
-BatchKind = Literal["send", "step", "ask", "intent", "result", "end", "chat", "import", "recover"]
-
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS event(id INTEGER PRIMARY KEY AUTOINCREMENT, chat TEXT NOT NULL, seq INTEGER NOT NULL,
-  at INTEGER NOT NULL, type TEXT NOT NULL, v INTEGER NOT NULL, row TEXT, body TEXT NOT NULL);
-CREATE UNIQUE INDEX IF NOT EXISTS event_chat ON event(chat, seq);
-CREATE INDEX IF NOT EXISTS event_row ON event(chat, row) WHERE row IS NOT NULL;
-CREATE TABLE IF NOT EXISTS chat(id TEXT PRIMARY KEY, last_active INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS tombstone(id TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS live_text(chat TEXT NOT NULL, message_id TEXT NOT NULL, kind TEXT NOT NULL,
-  text TEXT NOT NULL, PRIMARY KEY(chat, message_id, kind)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS state(chat TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
-  PRIMARY KEY(chat, key)) WITHOUT ROWID;
-"""
-
-
-class Change(Protocol):
-    """A table change that goes in a batch beside events (see `store/state.py`)."""
-
-    def apply(self, conn: db.Connection) -> None:
-        """Make the change inside the batch's savepoint."""
-
-
-@dataclass(frozen=True, slots=True)
-class NewEvent:
-    """An event to write; `at` only where it isn't now (imports)."""
-
-    chat: str
-    event: Event
-    at: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What becomes durable together. `kind` is for tests and traces."""
-
-    events: Sequence[NewEvent] = ()
-    changes: Sequence[Change] = ()
-    kind: BatchKind = "chat"
-
-    @classmethod
-    def of(cls, chat: str, *events: Event, changes: Sequence[Change] = (), kind: BatchKind = "chat") -> Batch:
-        """A batch for one chat."""
-        return cls([NewEvent(chat, e) for e in events], changes, kind)
-
-
-@dataclass(frozen=True, slots=True)
-class Committed:
-    """What a commit wrote; `last_id` is the store's highest event id after it."""
-
-    events: tuple[Stored, ...]
-    last_id: int
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Events of up to 40 rows, in order, and how many row keys lie before them."""
-
-    events: tuple[Stored, ...]
-    first_row: str | None
-    earlier_rows: int = 0
-
-
 Listener = Callable[[tuple[Stored, ...]], None]
-_SUMMARY = TypeAdapter(ChatSummary)
 
-
-@dataclass(slots=True)
-class _Waiting:
-    batch: Batch
-    done: concurrent.futures.Future[Committed] = field(default_factory=concurrent.futures.Future)
+log = logging.getLogger("shoal.store")
+REBUILT_NOTICE = "The list of chats didn't agree with what was said in them; {n} {entries} made anew."
+READ_AT_ONCE = 500  # events a read holds its transaction for
 
 
 class Store:
     """The truth of one home. Reads are sync and quick; `await store.read(f, …)` runs one on a worker thread."""
 
-    def __init__(self, path: Path, clock: Clock | None = None, *, readonly: bool = False) -> None:
+    def __init__(
+        self, path: Path, clock: Clock | None = None, *, readonly: bool = False, lock: HomeLock | None = None
+    ) -> None:
         self.path = path
         self.clock = clock or SystemClock()
-        self.readonly = readonly
+        self.blobs = Blobs(path.parent / "blobs")
+        self.on_trouble: Callable[[str | None], None] | None = None  # a sentence while waiting, None when it's over
+        self._lock = lock
         self._listeners: list[Listener] = []
+        self._deleted: list[Callable[[str], None]] = []
         self._local = threading.local()
-        self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._open_readers: list[db.Connection] = []
+        self._closed = False
+        self._sound = True
+        try:
+            opened = opening.for_reading(path) if readonly else opening.for_writing(path, self.clock)
+        except (db.Error, OSError) as error:
+            raise db.explain(error) from error
+        self.notices = opened.notices
+        self.readonly = opened.writer is None
+        self._new_reader = opened.reader
+        self._summaries = summaries.Summaries(self._query, kept=not self.readonly)
+        self._apply = Apply(self.clock, self.blobs, self._summaries)
+        self._pages = Pages(self._query, self._stored)
         self._readers = concurrent.futures.ThreadPoolExecutor(2, "store-read")
-        if not readonly:
-            self._conn = db.connect(path)
-            self._conn.executescript(SCHEMA)
-            self._thread = threading.Thread(target=self._write_loop, name="store-write", daemon=True)
-            self._thread.start()
+        self._writer: Writer | None = None
+        if opened.writer is not None:
+            hooks = Hooks(
+                derived.note_last, self._apply.committed, self._apply.rolled_back, self._trouble, self._failed
+            )
+            self._writer = Writer(opened.writer, path, hooks)
+            if opened.careful or derived.ends_apart(opened.writer):
+                self._heal(opened.writer)
+
+    @classmethod
+    def open(cls, home_root: Path, clock: Clock | None = None, readonly: bool = False) -> Store:
+        """The store of a home, made if need be; for writing it takes the home's lock and lets go at `close`.
+
+        Raises StoreHeld (another Shoal writes), StoreNewer, StoreLocked or StoreReadOnly. Where nothing can be
+        written it opens for reading (`readonly` is then True). `notices` says in words what had to be done.
+        """
+        if readonly:
+            return cls(home_root / "store.db", clock, readonly=True)
+        lock: HomeLock | None = None
+        try:
+            home_root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if home_root.stat().st_mode & 0o077:
+                with contextlib.suppress(PermissionError):
+                    home_root.chmod(0o700)
+            with contextlib.suppress(StoreReadOnly):  # then nobody can write; it opens for reading below
+                lock = HomeLock(home_root, clock).acquire()
+            return cls(home_root / "store.db", clock, lock=lock)
+        except BaseException as error:
+            if lock is not None:
+                lock.release()
+            if isinstance(error, OSError):
+                raise db.explain(error) from error
+            raise
 
     # -- writing
 
@@ -119,154 +103,240 @@ class Store:
         """Call `listener` on the writer thread with every commit's events, in order, before it is acknowledged."""
         self._listeners.append(listener)
 
+    def listen_deleted(self, listener: Callable[[str], None]) -> None:
+        """Call `listener` on the writer thread with the id of every chat that was deleted."""
+        self._deleted.append(listener)
+
     async def commit(self, batch: Batch) -> Committed:
-        """Write a batch; returns once it is durable. Can't be cancelled half way: the write goes on."""
-        waiting = _Waiting(batch)
-        self._queue.put(waiting)
-        return await asyncio.shield(asyncio.wrap_future(waiting.done))
+        """Write a batch; returns once it is durable. A cancel is raised only after the write has ended."""
+        return await _whole(self._submit_batch(batch))
 
     def commit_sync(self, batch: Batch) -> Committed:
         """`commit` for code without an event loop."""
-        waiting = _Waiting(batch)
-        self._queue.put(waiting)
-        return waiting.done.result()
+        return self._submit_batch(batch).result()
 
-    def _write_loop(self) -> None:
-        while (first := self._queue.get()) is not None:
-            group = [first]
-            closing = False
-            while not self._queue.empty():
-                more = self._queue.get()
-                if more is None:
-                    closing = True
-                    break
-                group.append(more)
-            self._write(group)
-            if closing:
-                return
+    async def delete(self, chat: str) -> bool:
+        """Remove a chat for ever: events, rows, state and blobs; a tombstone stays. False: there was none."""
+        return await _whole(self._submit_delete(chat)) is not None
 
-    def _write(self, group: list[_Waiting]) -> None:
-        conn = self._conn
-        results: list[Committed | BaseException] = []
-        conn.execute("BEGIN IMMEDIATE")
-        for waiting in group:
-            conn.execute("SAVEPOINT batch")
+    def delete_sync(self, chat: str) -> bool:
+        """`delete` for code without an event loop."""
+        return self._submit_delete(chat).result() is not None
+
+    def verify(self) -> set[str]:
+        """The chats whose summary or rows disagree with their events; reads every event."""
+        try:
+            return derived.verify(self._reader(), self.blobs.get)
+        except db.Error as error:
+            self._failed(error)
+            raise db.explain(error) from error
+
+    def rebuild_derived(self, chats: set[str]) -> None:
+        """Make the summaries and rows of `chats` anew from their events."""
+        self._submit(lambda conn: self._apply.rebuild(conn, chats), lambda _: self._summaries.forget()).result()
+
+    def _submit_batch(self, batch: Batch) -> concurrent.futures.Future[Committed]:
+        return self._submit(lambda conn: self._apply.batch(conn, batch), lambda done: self._tell(done.events))
+
+    def _submit_delete(self, chat: str) -> concurrent.futures.Future[Removed | None]:
+        return self._submit(lambda conn: self._apply.remove(conn, chat), self._removed)
+
+    def _submit(self, run: Callable[[db.Connection], T], after: Callable[[T], None]) -> concurrent.futures.Future[T]:
+        if self._writer is None:
+            refused: concurrent.futures.Future[T] = concurrent.futures.Future()
+            refused.set_exception(StoreReadOnly(db.READ_ONLY_WORDS))
+            return refused
+        return cast("concurrent.futures.Future[T]", self._writer.submit(Job(run, after)))
+
+    # -- on the writer thread
+
+    def _tell(self, events: tuple[Stored, ...]) -> None:
+        if events:
+            for listener in self._listeners:
+                try:
+                    listener(events)
+                except Exception:  # one listener's fault is neither the commit's nor another's
+                    log.exception("a listener of commits")
+
+    def _removed(self, removed: Removed | None) -> None:
+        if removed is None or self._writer is None:
+            return
+        for listener in self._deleted:
             try:
-                results.append(self._apply(waiting.batch))
-                conn.execute("RELEASE batch")
-            except Exception as error:  # noqa: BLE001 - handed to the caller that waits for this batch
-                conn.execute("ROLLBACK TO batch")
-                conn.execute("RELEASE batch")
-                results.append(error)
-        conn.execute("COMMIT")
-        for waiting, result in zip(group, results, strict=True):
-            if isinstance(result, Committed):
-                for listener in self._listeners:
-                    listener(result.events)
-                waiting.done.set_result(result)
-            else:
-                waiting.done.set_exception(result)
+                listener(removed.chat)
+            except Exception:  # the chat is gone all the same
+                log.exception("a listener of deletes")
+        with contextlib.suppress(db.Error):  # busy readers: the next checkpoint does it
+            opening.checkpoint(self._writer.conn)
+        self.blobs.remove(removed.blobs)
 
-    def _apply(self, batch: Batch) -> Committed:
-        conn = self._conn
-        out: list[Stored] = []
-        summaries: dict[str, ChatSummary] = {}
-        for new in batch.events:
-            summary = summaries.get(new.chat) or self._summary(conn, new.chat) or ChatSummary(new.chat)
-            seq, at = summary.last_seq + 1, self.clock.now_ms() if new.at is None else new.at
-            body = new.event.model_dump_json(exclude_none=True)
-            cursor = conn.execute(
-                "INSERT INTO event(chat, seq, at, type, v, row, body) VALUES (?,?,?,?,?,?,?)",
-                (new.chat, seq, at, new.event.type, new.event.v, new.event.row(), body),
-            )
-            stored = Stored(int(cursor.lastrowid or 0), new.chat, seq, at, new.event)
-            summaries[new.chat] = fold_summary(summary, stored)
-            out.append(stored)
-        for chat, summary in summaries.items():
-            conn.execute(
-                "INSERT INTO chat(id, last_active, body) VALUES (?,?,?) "
-                "ON CONFLICT(id) DO UPDATE SET last_active=excluded.last_active, body=excluded.body",
-                (chat, summary.last_active, _SUMMARY.dump_json(summary, exclude_defaults=True).decode()),
-            )
-        for change in batch.changes:
-            change.apply(conn)
-        last = out[-1].id if out else int(conn.execute("SELECT coalesce(max(id), 0) FROM event").fetchone()[0])
-        return Committed(tuple(out), last)
+    def _trouble(self, words: str | None) -> None:
+        if self.on_trouble is not None:
+            self.on_trouble(words)
+
+    def _failed(self, error: BaseException) -> None:
+        if db.is_damage(error):
+            opening.suspect(self.path)
+            self._sound = False
 
     # -- reading
-
-    def _reader(self) -> db.Connection:
-        conn = getattr(self._local, "conn", None)
-        if conn is None:
-            conn = self._local.conn = db.connect(self.path, readonly=True)
-        return conn
 
     async def read(self, fn: Callable[..., T], *args: Any) -> T:
         """Run a reading function on a worker thread."""
         return await asyncio.get_running_loop().run_in_executor(self._readers, fn, *args)
 
-    @staticmethod
-    def _summary(conn: db.Connection, chat: str) -> ChatSummary | None:
-        found = conn.execute("SELECT body FROM chat WHERE id=?", (chat,)).fetchone()
-        return _SUMMARY.validate_json(found[0]) if found else None
-
     def summary(self, chat: str) -> ChatSummary | None:
         """One chat's summary; None for an unknown or deleted one."""
-        return self._summary(self._reader(), chat)
+        return self._summaries.one(chat)
 
     def summaries(self) -> list[ChatSummary]:
         """Every chat, newest first."""
-        rows = self._reader().execute("SELECT body FROM chat ORDER BY last_active DESC, id").fetchall()
-        return [_SUMMARY.validate_json(r[0]) for r in rows]
+        return self._summaries.all()
+
+    def recent(self, limit: int, archived: bool = False) -> list[ChatSummary]:
+        """The newest `limit` chats that aren't archived (or are)."""
+        return self._summaries.recent(limit, archived=archived)
+
+    def working(self) -> list[ChatSummary]:
+        """The chats whose turn runs or waits for the person; from memory, in microseconds."""
+        return self._summaries.working()
 
     def last_id(self) -> int:
         """The highest event id."""
-        return int(self._reader().execute("SELECT coalesce(max(id), 0) FROM event").fetchone()[0])
+        return int(self._query("SELECT coalesce(max(id), 0) FROM event")[0][0])
+
+    def store_uuid(self) -> str:
+        """Which store this is; a recovered one is another."""
+        return str(self._query("SELECT value FROM meta WHERE key='store_uuid'")[0][0])
+
+    def is_deleted(self, chat: str) -> bool:
+        """Whether the chat was deleted: no import or rebuild may bring it back."""
+        return bool(self._query("SELECT 1 FROM tombstone WHERE id=?", (chat,)))
 
     def events(self, after: int = 0, chat: str | None = None, limit: int = -1) -> Iterator[Stored]:
-        """Events with a higher id, in order; of one chat or of all."""
-        where, args = ("id > ?", [after]) if chat is None else ("chat = ? AND id > ?", [chat, after])
-        rows = self._reader().execute(
-            f"SELECT id, chat, seq, at, body FROM event WHERE {where} ORDER BY id LIMIT ?", [*args, limit]
-        )
-        for row in rows:
-            yield _stored(row)
+        """Events with a higher id, in order; of one chat or of all. No read lock is held between two of them."""
+        where, order = ("", "id") if chat is None else ("chat = :chat AND ", "seq")
+        while limit:
+            most = READ_AT_ONCE if limit < 0 else min(limit, READ_AT_ONCE)
+            rows = self._query(
+                f"SELECT {COLUMNS} FROM event WHERE {where}id > :after ORDER BY {order} LIMIT :n",
+                {"chat": chat, "after": after, "n": most},
+            )
+            for row in rows:
+                yield self._stored(row)
+            if len(rows) < most:
+                return
+            after, limit = rows[-1][0], limit - len(rows) if limit > 0 else limit
 
-    def page(self, chat: str, before: str | None = None, rows: int = PAGE_ROWS) -> Page:
-        """The last `rows` row keys (or those before row `before`), and all events of those keys, in order."""
-        conn = self._reader()
-        first = "SELECT row, min(seq) AS s FROM event WHERE chat=:c AND row IS NOT NULL GROUP BY row"
-        below = "WHERE s < (SELECT min(seq) FROM event WHERE chat=:c AND row=:b)" if before else ""
-        keys = conn.execute(
-            f"SELECT row, s FROM ({first}) {below} ORDER BY s DESC LIMIT :n", {"c": chat, "b": before, "n": rows}
-        ).fetchall()
-        if not keys:
-            return Page((), None)
-        marks = ",".join("?" * len(keys))
-        found = conn.execute(
-            f"SELECT id, chat, seq, at, body FROM event WHERE chat=? AND row IN ({marks}) ORDER BY seq",
-            [chat, *(k[0] for k in keys)],
-        ).fetchall()
-        counted = conn.execute(f"SELECT count(*) FROM ({first}) WHERE s < :s", {"c": chat, "s": keys[-1][1]})
-        return Page(tuple(_stored(r) for r in found), keys[-1][0], int(counted.fetchone()[0]))
+    def page(self, chat: str, before: str | None = None, rows: int = PAGE_ROWS, *, after: str | None = None) -> Page:
+        """The last `rows` row keys (or those before or after a row), and all events of those keys, in order."""
+        if after is not None:
+            place = self._pages.place(chat, after)
+            return Page((), None) if place is None else self._pages.between(chat, place + 1, place + 1 + rows)
+        end = self._pages.count(chat) if before is None else self._pages.place(chat, before) or 0
+        return self._pages.between(chat, end - rows, end)
+
+    def page_around(self, chat: str, row: str, rows: int = PAGE_ROWS) -> Page:
+        """`rows` row keys with `row` in their middle; the last page when the chat has no such row."""
+        place, count = self._pages.place(chat, row), self._pages.count(chat)
+        start = max(0, min(count if place is None else place - rows // 2, count - rows))
+        return self._pages.between(chat, start, start + rows)
+
+    def count_rows(self, chat: str) -> int:
+        """How many row keys a chat has."""
+        return self._pages.count(chat)
+
+    def state(self, chat: str, key: str) -> Any:
+        """A value of `KeepState`; None when there is none. "" is the app."""
+        return read_state(self._query, chat, key)
+
+    def states(self, key: str) -> dict[str, Any]:
+        """One key's value of every chat that has it."""
+        return read_states(self._query, key)
+
+    def live_texts(self, chat: str | None = None) -> tuple[LiveText, ...]:
+        """The texts so far of messages that stream, or streamed when the program was killed."""
+        return read_live_texts(self._query, chat)
+
+    def open_turns(self) -> list[OpenTurn]:
+        """What a kill left open; ask it before any turn is started."""
+        live = self.live_texts()
+        chats = {s.id: s for s in self.working()}
+        for text in live:
+            if text.chat not in chats and (summary := self.summary(text.chat)) is not None:
+                chats[text.chat] = summary
+        return [open_turn(s, self._since_turn(s.id), tuple(t for t in live if t.chat == s.id)) for s in chats.values()]
 
     def close(self) -> None:
-        """Finish what waits, then close."""
-        if not self.readonly:
-            self._queue.put(None)
-            self._thread.join()
-            self._conn.close()
+        """Finish what waits, then close and let the home's lock go."""
+        if self._closed:
+            return
+        self._closed = True
+        emptied = False
+        if self._writer is not None:
+            self._writer.close()
         self._readers.shutdown()
+        for conn in self._open_readers:
+            conn.close()
+        if self._writer is not None:
+            here = self._writer.at_home()
+            with contextlib.suppress(db.Error):
+                emptied = opening.checkpoint(self._writer.conn)
+            with contextlib.suppress(db.Error):
+                self._writer.conn.close()
+            if emptied and here and self._sound:
+                with contextlib.suppress(OSError):  # then the next start looks more carefully
+                    opening.closed_now(self.path)
+        if self._lock is not None:
+            self._lock.release()
+
+    def _heal(self, conn: db.Connection) -> None:
+        wrong = derived.disagree(conn)
+        if wrong:
+            self.rebuild_derived(wrong)
+            words = REBUILT_NOTICE.format(n=len(wrong), entries="entry was" if len(wrong) == 1 else "entries were")
+            log.warning(words)
+            self.notices.append(words)
+
+    def _since_turn(self, chat: str) -> list[Stored]:
+        rows = self._query(
+            f"SELECT {COLUMNS} FROM event WHERE chat=:c AND seq >= coalesce("
+            "(SELECT seq FROM event WHERE chat=:c AND type='turn.started' ORDER BY seq DESC LIMIT 1), 0) ORDER BY seq",
+            {"c": chat},
+        )
+        return [self._stored(r) for r in rows]
+
+    def _stored(self, row: tuple[Any, ...]) -> Stored:
+        return stored_of(row, self.blobs.get)
+
+    def _reader(self) -> db.Connection:
+        conn: db.Connection | None = getattr(self._local, "conn", None)
+        if conn is None:
+            conn = self._local.conn = self._new_reader()
+            self._open_readers.append(conn)
+        return conn
+
+    def _query(self, sql: str, args: Any = ()) -> list[Any]:
+        try:
+            return self._reader().execute(sql, args).fetchall()
+        except db.Error as error:
+            if self._closed:
+                raise StoreError(CLOSED_WORDS) from error
+            self._failed(error)
+            raise db.explain(error) from error
 
 
-def _stored(row: tuple[Any, ...]) -> Stored:
-    id_, chat, seq, at, body = row
-    return Stored(id_, chat, seq, at, event_from(upcast.newest(json.loads(body))))
-
-
-def batch_of(items: Iterable[tuple[str, Event]], kind: BatchKind = "chat", changes: Sequence[Change] = ()) -> Batch:
-    """A batch for several chats."""
-    return Batch([NewEvent(c, e) for c, e in items], changes, kind)
+async def _whole(job: concurrent.futures.Future[T]) -> T:
+    """Wait for a write to end, whatever is cancelled meanwhile; a cancel is raised afterwards."""
+    done = asyncio.wrap_future(job)
+    try:
+        return await asyncio.shield(done)
+    except asyncio.CancelledError:
+        while not done.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([done])
+        done.cancelled() or done.exception()
+        raise
 
 
 __all__ = ["Batch", "BatchKind", "Change", "Committed", "NewEvent", "Page", "Store", "batch_of"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from store import db
+from store.summaries import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,5 +47,32 @@ class KeepLiveText:
             conn.execute(
                 "INSERT INTO live_text(chat, message_id, kind, text) VALUES (?,?,?,?) "
                 "ON CONFLICT(chat, message_id, kind) DO UPDATE SET text=excluded.text",
-                (self.chat, self.message_id, self.kind, self.text),
+                (self.chat, self.message_id, self.kind, self.text.encode("utf-8", "replace").decode()),
             )
+
+
+@dataclass(frozen=True, slots=True)
+class LiveText:
+    """The text so far of a message whose end never came; `kind` is `text` or `thinking`."""
+
+    chat: str
+    message_id: str
+    kind: str
+    text: str
+
+
+def read_live_texts(query: Query, chat: str | None) -> tuple[LiveText, ...]:
+    """The texts so far, of one chat or of all."""
+    where, args = ("", ()) if chat is None else (" WHERE chat=?", (chat,))
+    return tuple(LiveText(*r) for r in query(f"SELECT chat, message_id, kind, text FROM live_text{where}", args))
+
+
+def read_state(query: Query, chat: str, key: str) -> Any:
+    """One value, or None."""
+    found = query("SELECT value FROM state WHERE chat=? AND key=?", (chat, key))
+    return json.loads(found[0][0]) if found else None
+
+
+def read_states(query: Query, key: str) -> dict[str, Any]:
+    """One value of every chat that has it."""
+    return {chat: json.loads(value) for chat, value in query("SELECT chat, value FROM state WHERE key=?", (key,))}

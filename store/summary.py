@@ -12,8 +12,10 @@ from store.models import ChatSummary
 
 def fold_summary(summary: ChatSummary, stored: ev.Stored) -> ChatSummary:
     """The summary after one more event of its chat."""
-    summary = replace(summary, last_id=stored.id, last_seq=stored.seq, **_changes(summary, stored))
-    return summary if summary.created_at else replace(summary, created_at=stored.at, last_active=stored.at)
+    changes = _changes(summary, stored)
+    if not summary.created_at:
+        changes = {"created_at": stored.at, "last_active": stored.at} | changes
+    return replace(summary, last_id=stored.id, last_seq=stored.seq, **changes)
 
 
 def _changes(s: ChatSummary, stored: ev.Stored) -> dict[str, Any]:  # noqa: PLR0911, PLR0912 - one match, a case an event

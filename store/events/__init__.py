@@ -66,10 +66,13 @@ def event_from(body: Mapping[str, Any]) -> Event:
     cls = EVENT_TYPES.get(str(body.get("type")))
     if cls is not None:
         try:
-            return cls.model_validate(body)
+            event = cls.model_validate(body)
+            if event.v <= cls.model_fields["v"].default:
+                return event
         except ValueError:
             pass  # a body this version can't read is shown as unknown, and stays in the log as it is
-    return UnknownEvent(type=str(body.get("type")), v=int(body.get("v") or 1), raw=dict(body))
+    v = body.get("v")
+    return UnknownEvent(type=str(body.get("type")), v=v if isinstance(v, int) else 1, raw=dict(body))
 
 
 __all__ = [
