@@ -138,6 +138,7 @@ class SearchAnswer:
     read_as: tuple[tuple[str, str], ...] = ()  # (typed, read as)
     cut: bool = False  # the query was longer than the limit
     took_ms: float = 0.0
+    superseded: bool = False  # a newer query of the typing lane came; this answer says nothing
     broken: str | None = None  # one sentence when the index can't answer
 
 

@@ -1,0 +1,454 @@
+"""The index's one writer: a thread that catches up, drains what changed, rebuilds beside, and heals once."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from store import db, index, said
+from store.events import ChatCreated, OptionsChanged, Stored
+from store.limits import INDEX_DRAIN_MESSAGES, INDEX_DRAIN_SECONDS, REBUILD_BATCH
+from store.models import ChatSummary
+from store.projection import SAID_TYPES, project
+
+State = Literal["catching-up", "ready", "unavailable"]
+
+BROKEN_WORDS: Final = (
+    "Search isn't working: its index can't be read. Press Repair search (or run shoal doctor --repair)."
+)
+REBUILDING_WORDS: Final = "The search index was damaged and is being rebuilt; try again in a moment."
+HEALED_WORDS: Final = "The search index was damaged; it was rebuilt from your chats. Nothing was lost."
+_MARKING: Final = frozenset(SAID_TYPES)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """How far the index is. `words` is one sentence when there is something to say."""
+
+    state: State
+    indexed: int = 0
+    to_index: int = 0
+    words: str = ""
+
+
+class Indexer:
+    """Owns the index folder. Readers open `path` and open again when `generation` has changed."""
+
+    def __init__(
+        self,
+        log: said.Log,
+        folder: Path,
+        spans: index.Spans,
+        spans_version: int,
+        on_notice: Callable[[str], None] | None = None,
+    ) -> None:
+        self.log = log
+        self.folder = folder
+        self.path: Path | None = None
+        self.generation = 0
+        self.entries: dict[str, index.ChatEntry] = {}
+        self.by_no: dict[int, index.ChatEntry] = {}
+        self.sizes = index.Sizes(self.by_no)
+        self.enhanced = index.has_enhanced_syntax()
+        self.private: set[str] = set()
+        self._spans = spans
+        self._spans_version = spans_version
+        self._on_notice = on_notice
+        self._conn: db.Connection | None = None
+        self._dirty: dict[str, None] = {}
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._quiet = threading.Event()  # set while nothing is left to do
+        self._state: State = "catching-up"
+        self._words = ""
+        self._todo = 0
+        self._failures = 0
+        self._broken: Path | None = None
+        self._rebuild = False
+        self._stopping = False
+        self._gone = 0  # lines removed since the last optimize
+        self._thread: threading.Thread | None = None
+
+    # -- from other threads
+
+    def start(self) -> None:
+        """Begin; at once answers from the last file if it is usable."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.log.listen(self.mark)
+        self._thread = threading.Thread(target=self._run, name="index", daemon=True)
+        self._thread.start()
+
+    def mark(self, events: Iterable[Stored]) -> None:
+        """Called by the store's writer with every commit: only marks, never waits."""
+        chats: dict[str, None] = {}
+        for stored in events:
+            event = stored.event
+            if isinstance(event, ChatCreated | OptionsChanged):
+                if event.private:
+                    self.private.add(stored.chat)
+                elif event.private is False:
+                    self.private.discard(stored.chat)
+                chats[stored.chat] = None
+            elif event.type in _MARKING:
+                chats[stored.chat] = None
+        if chats:
+            self.mark_chats(chats)
+
+    def mark_chats(self, chats: Iterable[str]) -> None:
+        """Chats to look at again: they said something, or are gone."""
+        with self._lock:
+            for chat in chats:
+                self._dirty.pop(chat, None)
+                self._dirty[chat] = None
+            self._quiet.clear()
+        self._wake.set()
+
+    def status(self) -> IndexStatus:
+        """How far it is now."""
+        done = sum(e.lines for e in list(self.entries.values()))
+        if self._state == "unavailable":
+            return IndexStatus("unavailable", done, done, self._words or BROKEN_WORDS)
+        if self._quiet.is_set():
+            return IndexStatus("ready", done, done)
+        total = max(self._todo, done)
+        return IndexStatus("catching-up", done, total, self._words or f"Still indexing: {done:,} lines so far.")
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until nothing is left to index; answers whether it is so."""
+        return self._quiet.wait(seconds)
+
+    def report_broken(self, path: Path | None) -> None:
+        """A reader met a damaged file. Reports about a file that was replaced meanwhile are ignored."""
+        with self._lock:
+            if path is None or path != self.path:
+                return
+            self._broken = path
+            self._quiet.clear()
+        self._wake.set()
+
+    def repair(self) -> None:
+        """Rebuild whatever the state; a person asked for it."""
+        with self._lock:
+            self._failures = 0
+            self._rebuild = True
+            self._state = "catching-up"
+            self._quiet.clear()
+        self._wake.set()
+
+    def close(self) -> None:
+        """Stop after the transaction that runs."""
+        self._stopping = True
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(timeout=10)
+
+    # -- on the thread
+
+    def _run(self) -> None:
+        try:
+            self._guarded(self._open)
+            while not self._stopping:
+                self._wake.clear()
+                if self._broken or self._rebuild:
+                    self._guarded(self._build_again)
+                elif self._state != "unavailable":
+                    self._guarded(self._drain)
+                with self._lock:
+                    idle = self._state == "unavailable" or not (self._dirty or self._broken or self._rebuild)
+                    if idle:
+                        if self._state != "unavailable":
+                            self._state, self._words = "ready", ""
+                        self._quiet.set()
+                if idle and not self._stopping:
+                    self._wake.wait()
+        finally:
+            if self._conn is not None:
+                self._conn.close()
+
+    def _guarded(self, step: Callable[[], None]) -> None:
+        """Run a step; damage leads to one rebuild a run, anything else that fails makes search unavailable in words."""
+        try:
+            step()
+        except db.DatabaseError:
+            self._failed()
+        except OSError as error:
+            self._unavailable(f"Search isn't working: {error.strerror or 'its folder can’t be used'}.")
+
+    def _failed(self) -> None:
+        self._failures += 1
+        if self._failures > 1:
+            self._unavailable(BROKEN_WORDS)
+            return
+        try:
+            self._build_again()
+        except (db.DatabaseError, OSError):
+            self._failures += 1
+            self._unavailable(BROKEN_WORDS)
+
+    def _unavailable(self, words: str) -> None:
+        with self._lock:
+            self._state, self._words = "unavailable", words
+            self._broken, self._rebuild = None, False
+
+    # -- files: index-N.db, the newest whole one counts
+
+    def _files(self) -> list[Path]:
+        found = [p for p in self.folder.glob("index-*.db") if p.stem[6:].isdigit()]
+        return sorted(found, key=lambda p: int(p.stem[6:]))
+
+    def _remove(self, path: Path) -> None:
+        for name in (path.name, path.name + "-wal", path.name + "-shm", path.name + "-journal"):
+            try:
+                (self.folder / name).unlink(missing_ok=True)
+            except OSError:
+                continue  # still open on this system; the next start removes it
+
+    def _open(self) -> None:
+        files = self._files()
+        for path in self.folder.glob("building-*"):
+            self._remove(path)
+        for path in files[:-1]:
+            self._remove(path)
+        if not files:
+            self._build()
+            return
+        path = files[-1]
+        conn = db.connect(path, full_sync=False)
+        try:
+            meta = index.read_meta(conn)
+            known = index.entries(conn)
+        except db.DatabaseError:
+            conn.close()
+            self._broken = path
+            raise
+        if meta.get("schema") != str(index.SCHEMA_VERSION):
+            conn.close()
+            self._build()
+            return
+        self._use(path, conn, known)
+        wanted = index.wanted_meta(self._spans_version, said.uuid(self.log))
+        if any(meta.get(k) != v for k, v in wanted.items()):
+            self._build()  # the old one answers meanwhile
+            return
+        self._compare()
+
+    def _use(self, path: Path, conn: db.Connection, known: dict[str, index.ChatEntry]) -> None:
+        old_conn, old_path = self._conn, self.path
+        self._conn = conn
+        self.entries = known
+        self.by_no = {e.no: e for e in known.values()}
+        self.sizes = index.Sizes(self.by_no)
+        self.private |= {e.chat for e in known.values() if e.private}
+        self.path = path
+        self.generation += 1
+        if old_conn is not None:
+            old_conn.close()
+        if old_path is not None and old_path != path:
+            self._remove(old_path)
+
+    def _compare(self) -> None:
+        """Mark every chat that the log has more of, less of, or no longer."""
+        summaries = self.log.summaries()
+        self.private |= {s.id for s in summaries if s.private}
+        there = {s.id: s for s in summaries}
+        stale = [c for c, e in self.entries.items() if c not in there]
+        newest_last = reversed(summaries)
+        stale += [
+            s.id for s in newest_last if (e := self.entries.get(s.id)) is None or _apart(e, s, said.uuid(self.log))
+        ]
+        self._todo = sum(s.messages for s in summaries)
+        lines = sum(e.lines for e in self.entries.values())
+        if len(stale) > 1000 and self._todo > 4 * lines:
+            self._build()
+        elif stale:
+            self.mark_chats(stale)
+
+    # -- draining
+
+    def _drain(self) -> None:
+        conn = self._conn
+        while conn is not None and not self._stopping and not self._broken and not self._rebuild:
+            with self._lock:
+                if not self._dirty:
+                    break
+                chat = next(reversed(self._dirty))
+            if self._drain_some(conn, chat):
+                with self._lock:
+                    if next(reversed(self._dirty), None) == chat:
+                        del self._dirty[chat]
+        if conn is not None and self._gone and not self._dirty:
+            conn.execute("INSERT INTO f(f) VALUES('optimize')")  # else a deleted chat's words stay in old segments
+            self._gone = 0
+
+    def _drain_some(self, conn: db.Connection, chat: str) -> bool:
+        """One transaction's worth of a chat; answers whether it is done. A chat marked again meanwhile comes again."""
+        with self._lock:
+            self._dirty[chat] = self._dirty.pop(chat, None)
+        summary = self.log.summary(chat)
+        entry = self.entries.get(chat)
+        if summary is None:
+            if entry is not None:
+                self._forget(conn, entry)
+            return True
+        if entry is not None and (entry.last_id > summary.last_id or entry.store_uuid != said.uuid(self.log)):
+            self._forget(conn, entry)
+            entry = None
+        started = time.monotonic()
+        ready: list[index.Prepared] = []
+        last_id = entry.last_id if entry else 0
+        done = True
+        for stored in said.after(self.log, chat, last_id):
+            last_id = stored.id
+            line = project(stored)
+            if line is not None:
+                ready.append(index.prepare(line, self._spans))
+            if len(ready) >= INDEX_DRAIN_MESSAGES or time.monotonic() - started > INDEX_DRAIN_SECONDS:
+                done = False
+                break
+        self._write(conn, chat, summary, entry, ready, last_id)
+        return done
+
+    def _write(
+        self,
+        conn: db.Connection,
+        chat: str,
+        summary: ChatSummary,
+        entry: index.ChatEntry | None,
+        ready: list[index.Prepared],
+        last_id: int,
+    ) -> None:
+        conn.execute("BEGIN IMMEDIATE")
+        try:
+            if entry is None:
+                entry = index.ChatEntry(index.next_no(conn), chat, store_uuid=said.uuid(self.log))
+            else:
+                ready = [p for p in ready if index.position(conn, entry.no, p.line.anchor) is None]
+            grown = index.ChatEntry(entry.no, chat, last_id, entry.store_uuid, entry.lines, entry.words)
+            grown.private, grown.folder = summary.private, summary.folder
+            index.write(conn, ((grown, p) for p in _unlike(ready)), index.next_id(conn))
+            index.count_terms(conn, ready)
+            index.save_entry(conn, grown)
+            conn.execute("COMMIT")
+        except BaseException:
+            if conn.in_transaction:
+                conn.execute("ROLLBACK")
+            raise
+        self.entries[chat] = self.by_no[grown.no] = grown
+
+    def _forget(self, conn: db.Connection, entry: index.ChatEntry) -> None:
+        conn.execute("BEGIN IMMEDIATE")
+        try:
+            self._gone += index.remove_chat(conn, entry)
+            conn.execute("COMMIT")
+        except BaseException:
+            if conn.in_transaction:
+                conn.execute("ROLLBACK")
+            raise
+        self.entries.pop(entry.chat, None)
+        self.by_no.pop(entry.no, None)
+
+    # -- rebuilding
+
+    def _build_again(self) -> None:
+        """Set a damaged file aside (one copy is kept) and rebuild."""
+        broken, self._broken, self._rebuild = self._broken, None, False
+        if broken is not None:
+            self._words = REBUILDING_WORDS
+            if self._conn is not None:
+                self._conn.close()
+                self._conn = None
+            self.path = None
+            self.generation += 1
+            self.entries, self.by_no = {}, {}
+            os.replace(broken, self.folder / "damaged.db")
+            self._remove(broken)
+        self._build()
+        if broken is not None:
+            self._failures += 1
+            if self._on_notice is not None:
+                self._on_notice(HEALED_WORDS)
+
+    def _build(self) -> None:
+        """A new file from the whole log, while the old one (if there is one) answers."""
+        numbers = [int(p.stem[6:]) for p in self._files()]
+        number = max([*numbers, 0]) + 1
+        beside, path = self.folder / f"building-{number}.db", self.folder / f"index-{number}.db"
+        self._remove(beside)
+        summaries = self.log.summaries()
+        self._todo = sum(s.messages for s in summaries)
+        conn = index.create(beside, bulk=True)
+        try:
+            known = build(conn, self.log, self._spans, {s.id: s for s in summaries}, lambda: self._stopping)
+            if known is None:
+                return
+            index.finish_bulk(conn, index.wanted_meta(self._spans_version, said.uuid(self.log)))
+        finally:
+            conn.close()
+        os.replace(beside, path)
+        self._use(path, db.connect(path, full_sync=False), known)
+        self._compare()
+
+
+def build(
+    conn: db.Connection,
+    log: said.Log,
+    spans: index.Spans,
+    summaries: dict[str, ChatSummary],
+    stopped: Callable[[], bool] = lambda: False,
+) -> dict[str, index.ChatEntry] | None:
+    """Fill a new file with everything said, in the order of time; None when stopped half way."""
+    through = log.last_id()
+    known: dict[str, index.ChatEntry] = {}
+    batch: list[tuple[index.ChatEntry, index.Prepared]] = []
+    first = 1
+    for stored in said.by_time(log):
+        entry = known.get(stored.chat)
+        if entry is None:
+            entry = known[stored.chat] = index.ChatEntry(len(known) + 1, stored.chat, store_uuid=said.uuid(log))
+        line = project(stored) if stored.id <= through else None
+        if line is None:
+            continue
+        batch.append((entry, index.prepare(line, spans)))
+        if len(batch) >= REBUILD_BATCH:
+            first = _flush(conn, batch, first)
+            if stopped():
+                return None
+    _flush(conn, batch, first)
+    for summary in summaries.values():
+        entry = known.get(summary.id)
+        if entry is None:
+            entry = known[summary.id] = index.ChatEntry(len(known) + 1, summary.id, store_uuid=said.uuid(log))
+        entry.last_id = min(summary.last_id, through)
+        entry.private, entry.folder = summary.private, summary.folder
+    conn.execute("BEGIN")
+    for entry in known.values():
+        index.save_entry(conn, entry)
+    conn.execute("COMMIT")
+    return known
+
+
+def _flush(conn: db.Connection, batch: list[tuple[index.ChatEntry, index.Prepared]], first: int) -> int:
+    conn.execute("BEGIN")
+    first = index.write(conn, batch, first)
+    conn.execute("COMMIT")
+    batch.clear()
+    return first
+
+
+def _apart(entry: index.ChatEntry, summary: ChatSummary, store_uuid: str) -> bool:
+    return (
+        entry.last_id != summary.last_id
+        or entry.store_uuid != store_uuid
+        or entry.private != summary.private
+        or entry.folder != summary.folder
+    )
+
+
+def _unlike(ready: list[index.Prepared]) -> list[index.Prepared]:
+    """One line an anchor."""
+    return list({p.line.anchor: p for p in ready}.values())
