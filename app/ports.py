@@ -240,6 +240,15 @@ class Turn:
     stop: asyncio.Event = field(default_factory=asyncio.Event, compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class LiveMessage:
+    """A message that streams, as far as it came."""
+
+    message_id: str
+    text: str
+    thinking: str = ""
+
+
 class Engine(Protocol):
     """Runs whole turns: our own loop, or a program that owns its loop."""
 
@@ -248,3 +257,9 @@ class Engine(Protocol):
 
     async def finish(self, turn: Turn, outcome: Outcome, error: str | None = None, code: str | None = None) -> None:
         """Close what is open of the turn and write `turn.completed`; does nothing when that is done already."""
+
+    def live(self, chat: str) -> LiveMessage | None:
+        """The message that streams in a chat now."""
+
+    async def close(self) -> None:
+        """Nothing runs any more."""

@@ -18,6 +18,7 @@ from app.assistant.prompts import SystemTexts
 from app.assistant.saying import Saying, Signal
 from app.ports import (
     CallReady,
+    LiveMessage,
     ModelRequest,
     RetryWait,
     StepDone,
@@ -283,6 +284,13 @@ class StepLoop:
         events = [s.event for s in run.events] + list(said)
         mine = (e.usage for e in events if isinstance(e, ev.StepFinished) and e.turn_id == run.turn.turn_id)
         return total([*mine, *run.extra])
+
+    def live(self, chat: str) -> LiveMessage | None:
+        """The message that streams in a chat now."""
+        for run in self._runs.values():
+            if run.turn.chat == chat and run.saying is not None and run.saying.text() + run.saying.text("thinking"):
+                return LiveMessage(run.saying.message_id, run.saying.text(), run.saying.text("thinking"))
+        return None
 
     # -- stopping
 

@@ -18,6 +18,7 @@ from app.ports import (
     TextDelta,
     ThinkingDelta,
     ToolCall,
+    Wire,
     WireError,
 )
 from store.events import Usage
@@ -132,3 +133,19 @@ def _item(item: Any) -> Item:
         case {"done": str(reason)}:
             return StepDone(reason, Usage.model_validate(item.get("usage", {})))
     raise ValueError(f"not a step item: {item!r}")
+
+
+class ScriptedWires:
+    """Wires of scripts: the ones given by model name, and `scripted:PATH` read from its file once."""
+
+    def __init__(self, wires: dict[str, Wire] | None = None) -> None:
+        self._wires = dict(wires or {})
+
+    def wire(self, model: str) -> Wire:
+        """The wire; raises WireError (setup) for any other model."""
+        kind, _, name = model.partition(":")
+        if model not in self._wires:
+            if kind != "scripted" or not name:
+                raise WireError(f"The model “{model[:60]}” can't be used here.", "setup")
+            self._wires[model] = scripted_from(Path(name))
+        return self._wires[model]

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
-from app.ports import Asker, ToolCall, ToolOutcome, ToolReturn, ToolSpec, TurnContext
+from app.ports import Asker, ToolCall, ToolOutcome, ToolReturn, ToolSpec, Turn, TurnContext
 from app.tools.base import Allow, Ask, Gate, Refuse, Tool
 from app.tools.registry import NO_SUCH_TOOL, Registry
 from store.clock import Clock
@@ -194,3 +194,22 @@ def _label(tool: Tool, args: Any) -> str:
     except Exception as error:  # noqa: BLE001 - a label is decoration
         log.warning("no label for %s: %s", tool.name, type(error).__name__)
         return tool.name
+
+
+def context_of(store: Store, turn: Turn, progress: Callable[[str, str], None] | None = None) -> TurnContext:
+    """What the turn is now; a chat that can't be read counts as one that read who knows what."""
+    summary = store.summary(turn.chat)
+    if summary is None:
+        return TurnContext(turn.chat, turn.turn_id, turn.mode, None, None, turn.attended, stop=turn.stop)
+    return TurnContext(
+        turn.chat,
+        turn.turn_id,
+        summary.mode,
+        summary.origin,
+        summary.taints,
+        turn.attended,
+        summary.folder,
+        summary.private,
+        stop=turn.stop,
+        progress=progress,
+    )

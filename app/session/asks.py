@@ -1,0 +1,98 @@
+"""Questions to the person as futures: asked and answered once, both in the log."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from app.aio import TaskSet
+from store.clock import Clock
+from store.errors import StoreError
+from store.events import Decision, Event, PermissionRequested, PermissionResolved, StatusChanged
+from store.limits import ASK_LOOK_SECONDS, PERMISSION_UNATTENDED_SECONDS
+from store.log import Batch, Store
+
+
+@dataclass(slots=True)
+class _Question:
+    chat: str
+    request: PermissionRequested
+    intent: tuple[Event, ...]
+    expires: float | None  # by the steady clock; None: a person is there
+    answer: asyncio.Future[Decision] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    taken: bool = False  # an answer is being written
+
+
+class Asks:
+    """Implements `app.ports.Asker`. A question left open by a turn's end is closed with the turn."""
+
+    def __init__(self, store: Store, clock: Clock, tasks: TaskSet) -> None:
+        self._store = store
+        self._clock = clock
+        self._tasks = tasks
+        self._open: dict[str, _Question] = {}
+        self._watcher: asyncio.Task[None] | None = None
+
+    async def ask(
+        self, chat: str, request: PermissionRequested, *, attended: bool, intent: Sequence[Event] = ()
+    ) -> Decision:
+        """Ask and wait. On a yes `intent` is durable together with the answer when this returns."""
+        expires = None if attended else self._clock.steady() + PERMISSION_UNATTENDED_SECONDS
+        question = _Question(chat, request, tuple(intent), expires)
+        self._open[request.permission_id] = question
+        try:
+            waiting = StatusChanged(status="awaiting-permission")
+            await self._store.commit(Batch.of(chat, request, waiting, kind="ask"))
+            if expires is not None and (self._watcher is None or self._watcher.done()):
+                self._watcher = self._tasks.spawn(self._watch())
+            return await asyncio.shield(question.answer)
+        finally:
+            self._open.pop(request.permission_id, None)
+
+    async def answer(self, chat: str, permission_id: str, decision: Decision) -> bool:
+        """Write and give the answer; False when there is no such open question (any more)."""
+        question = self._open.get(permission_id)
+        if question is None or question.chat != chat or question.taken:
+            return False
+        question.taken = True
+        await asyncio.shield(self._tasks.spawn(self._write(question, decision)))
+        return True
+
+    async def _write(self, question: _Question, decision: Decision) -> None:
+        resolved = PermissionResolved(permission_id=question.request.permission_id, decision=decision)
+        others = question.chat in self.chats()
+        status = StatusChanged(status="awaiting-permission" if others else "running")
+        intent = question.intent if decision in ("allow", "allow-always") else ()
+        try:
+            await self._store.commit(Batch.of(question.chat, resolved, status, *intent, kind="intent"))
+        except StoreError:
+            question.taken = False  # it can be answered again
+            raise
+        if not question.answer.done():
+            question.answer.set_result(decision)
+
+    def open(self, chat: str | None = None) -> list[PermissionRequested]:
+        """The questions nobody answered yet, oldest first."""
+        return [q.request for q in self._open.values() if not q.taken and chat in (None, q.chat)]
+
+    def chats(self) -> set[str]:
+        """Chats that wait for an answer."""
+        return {q.chat for q in self._open.values() if not q.taken}
+
+    async def expire_all(self, chat: str) -> None:
+        """The turn is to end: its questions end as unanswered."""
+        for permission_id in [p for p, q in self._open.items() if q.chat == chat]:
+            await self.answer(chat, permission_id, "expired")
+
+    async def check(self) -> None:
+        """Expire what nobody answered in time; also called when a manual clock ticks."""
+        now = self._clock.steady()
+        for permission_id, question in list(self._open.items()):
+            if question.expires is not None and question.expires <= now:
+                await self.answer(question.chat, permission_id, "expired")
+
+    async def _watch(self) -> None:
+        while any(q.expires is not None for q in self._open.values()):
+            await asyncio.sleep(ASK_LOOK_SECONDS)
+            await self.check()

@@ -1,0 +1,103 @@
+"""Chats as wholes: new, archive, rename, pin, delete, fork, options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from app import commands as cmd
+from app.session import lifecycle
+from app.session.desk import Desk, before, refuse
+from store import events as ev
+from store.ids import CHAT, new_id
+from store.log import Batch
+
+NO_MESSAGE = "There is no such message in this chat."
+NOT_EMPTY = "A chat can be made private only while nothing was said in it."
+NOTHING_SET = "Nothing to set: give mode, model, inbound or private."
+
+
+class Chats:
+    """Everything that isn't talk."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def new(self, command: cmd.NewChat) -> dict[str, Any]:
+        """A new chat with the defaults where the command is silent."""
+        chat, defaults = new_id(CHAT), self._desk.defaults
+        folder = command.folder if command.folder is not None else defaults.folder
+        created = ev.ChatCreated(
+            title=" ".join(command.title.split()),
+            folder=_absolute(folder),
+            mode=command.mode or defaults.mode,
+            model=command.model or defaults.model,
+            private=command.private,
+        )
+        return {"chat": chat, "last_id": await self._desk.write(chat, created)}
+
+    async def archive(self, command: cmd.Archive) -> dict[str, Any]:
+        """Out of the list, or back; a working chat carries on."""
+        self._desk.chat(command.chat)
+        return await self._wrote(command.chat, ev.ChatArchived(archived=command.archived))
+
+    async def rename(self, command: cmd.Rename) -> dict[str, Any]:
+        """The person's title, which nothing replaces."""
+        self._desk.chat(command.chat)
+        title = " ".join(command.title.split())
+        if not title:
+            refuse("bad-command", '"title" has nothing in it.')
+        return await self._wrote(command.chat, ev.TitleChanged(title=title, by="person"))
+
+    async def pin(self, command: cmd.Pin) -> dict[str, Any]:
+        """Pinned after the others, or unpinned."""
+        summary = self._desk.chat(command.chat)
+        order = summary.pinned or 1 + max((s.pinned for s in self._desk.store.summaries()), default=0)
+        return await self._wrote(command.chat, ev.ChatPinned(pinned=order if command.pinned else 0))
+
+    async def delete(self, command: cmd.Delete) -> dict[str, Any]:
+        """Stop its turn, then remove it for ever."""
+        desk, chat = self._desk, command.chat
+        desk.chat(chat)
+        last_id = desk.store.last_id()
+        desk.deleting.add(chat)
+        try:
+            if desk.runner.stop(chat):
+                await desk.asks.expire_all(chat)
+            await desk.runner.wait(chat)
+            async with desk.lock(chat):
+                await desk.store.delete(chat)
+        finally:
+            desk.deleting.discard(chat)
+        return {"last_id": last_id}
+
+    async def fork(self, command: cmd.Fork) -> dict[str, Any]:
+        """A new chat that carries on from a message."""
+        desk = self._desk
+        source = desk.chat(command.chat)
+        events = await desk.store.read(lambda: list(desk.store.events(chat=source.id)))
+        part = lifecycle.upto(events, command.message)
+        if part is None:
+            return refuse("bad-command", NO_MESSAGE)
+        chat, new = lifecycle.fork(source, part, command.message, model=desk.defaults.model)
+        return {"chat": chat, "last_id": before(await desk.store.commit(Batch(new)))}
+
+    async def set(self, command: cmd.SetOptions) -> dict[str, Any]:
+        """What the person set; holds from the chat's next step on."""
+        desk = self._desk
+        async with desk.lock(command.chat):
+            summary = desk.open_chat(command.chat)
+            given = command.model_dump(include={"mode", "model", "inbound", "private"}, exclude_none=True)
+            if not given:
+                refuse("bad-command", NOTHING_SET)
+            if command.private is not None and command.private != summary.private and summary.messages:
+                refuse("not-allowed", NOT_EMPTY)
+            return await self._wrote(command.chat, ev.OptionsChanged.model_validate(given))
+
+    async def _wrote(self, chat: str, event: ev.Event) -> dict[str, Any]:
+        return {"last_id": await self._desk.write(chat, event)}
+
+
+def _absolute(folder: str) -> str:
+    """The folder as a whole path; it need not exist."""
+    return str(Path(folder).expanduser().absolute()) if folder else ""

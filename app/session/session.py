@@ -1,0 +1,145 @@
+"""The session: takes every command, and answers what runs, waits and streams now."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+from app import commands as cmd
+from app.ports import Engine, Turn, Wires
+from app.session import queue, recovery
+from app.session.asks import Asks
+from app.session.bus import Bus
+from app.session.chats import Chats
+from app.session.desk import UNKNOWN, Defaults, Desk
+from app.session.runner import Runner
+from app.session.talk import Talk
+from store.clock import Clock
+from store.errors import ChatGone, StoreError
+from store.events import Outcome, PermissionRequested
+from store.limits import SETTLE_LOOK_SECONDS, SETTLE_SECONDS
+from store.log import Store
+from store.rows import SaidRow
+
+STILL_WORKING = "Still working: {what}."
+CODES = frozenset({"read-only", "busy"})  # of the store's errors, those that are also commands'
+
+
+class Catching(Protocol):
+    """The part of the search service that `settle` asks."""
+
+    async def caught_up(self, timeout: float) -> bool:  # noqa: ASYNC109 - a limit of the question
+        """Whether the index has everything, waiting at most `timeout` seconds."""
+
+
+class Session:
+    """One home's chats. `start` before the first command; `close` ends every turn and keeps what came."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        *,
+        bus: Bus,
+        engine: Engine,
+        asks: Asks,
+        wires: Wires,
+        defaults: Defaults | None = None,
+        search: Catching | None = None,
+    ) -> None:
+        self.bus = bus
+        self._store = store
+        self._clock = clock
+        self._engine = engine
+        self._asks = asks
+        self._search = search
+        self._runner = Runner(engine, self._follow, lambda chat, text: bus.signal(chat, "trouble", {"text": text}))
+        self._desk = Desk(store, clock, bus, asks, wires, self._runner, defaults or Defaults())
+        self._talk = talk = Talk(self._desk)
+        chats = Chats(self._desk)
+        self._handlers: dict[str, Callable[[Any], Awaitable[dict[str, Any]]]] = {
+            "new": chats.new,
+            "send": talk.send,
+            "stop": talk.stop,
+            "retry": talk.retry,
+            "answer": talk.answer,
+            "forward": talk.forward,
+            "archive": chats.archive,
+            "rename": chats.rename,
+            "pin": chats.pin,
+            "delete": chats.delete,
+            "fork": chats.fork,
+            "set": chats.set,
+            "queue": talk.set_queue,
+        }
+
+    async def start(self) -> list[str]:
+        """Close what a kill left open; the chats where something was."""
+        return [] if self._store.readonly else await recovery.recover(self._store)
+
+    async def close(self) -> None:
+        """Stop every turn and wait until its end is durable, at most 3 s."""
+        await self._runner.close()
+        await self._engine.close()
+
+    async def do(self, command: cmd.AnyCommand) -> dict[str, Any]:
+        """Carry out one command; the answer is its `ok` object of headless.md. Raises CommandError."""
+        try:
+            return await self._handlers[command.do](command)
+        except ChatGone:
+            raise cmd.CommandError("unknown-chat", UNKNOWN) from None
+        except StoreError as error:
+            raise cmd.CommandError(error.code if error.code in CODES else "failed", str(error)) from None
+
+    # -- what is now
+
+    def running(self) -> list[str]:
+        """Chats with a turn that runs or is about to."""
+        return self._runner.chats()
+
+    def queue(self, chat: str) -> list[str]:
+        """The messages that wait for the reply to end."""
+        return [waiting.text for waiting in queue.read(self._store, chat)]
+
+    def open_permissions(self, chat: str | None = None) -> list[PermissionRequested]:
+        """The questions nobody answered yet, of one chat or all, oldest first."""
+        return self._asks.open(chat)
+
+    def live_text(self, chat: str) -> SaidRow | None:
+        """The message that streams now, as far as it came; deltas go on from the length of its text."""
+        live, summary = self._engine.live(chat), self._store.summary(chat)
+        if live is None or summary is None:
+            return None
+        at, seq = summary.last_active, summary.last_seq + 1
+        return SaidRow(live.message_id, at, seq, "assistant", live.text, thinking=live.thinking, live=True)
+
+    async def tick(self) -> None:
+        """A manual clock moved: what is due by it happens now."""
+        await self._asks.check()
+
+    async def settle(self, chat: str | None = None, timeout: float = SETTLE_SECONDS) -> list[str]:  # noqa: ASYNC109
+        """Wait, in real time, until no turn runs or is queued and the index has caught up.
+
+        A turn that waits for a permission counts as settled; answers the open permissions' ids. Past `timeout`
+        raises CommandError (busy).
+        """
+        if chat is not None:
+            self._desk.chat(chat)
+        loop = asyncio.get_running_loop()
+        end = loop.time() + timeout
+        while self._busy(chat):
+            if loop.time() >= end:
+                raise cmd.CommandError("busy", STILL_WORKING.format(what="a reply is being written"))
+            await asyncio.sleep(SETTLE_LOOK_SECONDS)
+        if self._search is not None and not await self._search.caught_up(max(0.0, end - loop.time())):
+            raise cmd.CommandError("busy", STILL_WORKING.format(what="the search index is catching up"))
+        return [request.permission_id for request in self._asks.open(chat)]
+
+    def _busy(self, chat: str | None) -> bool:
+        waiting = self._asks.chats()
+        running = [c for c in self._runner.chats() if c not in waiting and chat in (None, c)]
+        return bool(running) or self._talk.titling(chat)
+
+    async def _follow(self, turn: Turn, outcome: Outcome) -> Turn | None:
+        return await self._talk.follow(turn, outcome)

@@ -1,0 +1,208 @@
+"""What is said in a chat: send, stop, retry, the queue, forwarded words, answers, and the title after it."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from app import commands as cmd
+from app.assistant import titles
+from app.guard import taint
+from app.ports import Trigger, Turn, WireError
+from app.session import queue, recovery
+from app.session.desk import Desk, refuse
+from store import events as ev
+from store.errors import StoreError
+from store.ids import MESSAGE, TURN, new_id
+from store.limits import QUEUE_MOST
+from store.log import Change
+from store.models import ChatSummary
+
+log = logging.getLogger("shoal.session")
+
+NOT_OPEN = "That question isn't open any more."
+NOTHING_TO_RETRY = "The last reply ended well, so there is nothing to try again."
+NOTHING_SAID = "Nothing was said in this chat yet."
+WORKING = "A reply is being written; stop it first."
+QUEUE_FULL = f"{QUEUE_MOST} messages wait already; let a reply end first."
+ONLY_SPACES = '"text" has nothing in it.'
+WORDS_ONLY = ("offline", "scripted")  # models that write no titles
+
+
+class Talk:
+    """Turns begin here, and what follows them."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._titling: set[str] = set()
+
+    def titling(self, chat: str | None = None) -> bool:
+        """Whether a title is being written, for this chat or any."""
+        return bool(self._titling) if chat is None else chat in self._titling
+
+    # -- commands
+
+    async def send(self, command: cmd.Send) -> dict[str, Any]:
+        """The person's words: a turn now, or a place in the queue while one runs."""
+        desk, chat = self._desk, command.chat
+        if not command.text.strip():
+            refuse("bad-command", ONLY_SPACES)
+        async with desk.lock(chat):
+            summary = desk.open_chat(chat)
+            if desk.runner.turn(chat) is not None:
+                pushed = queue.push(queue.read(desk.store, chat), command.text)
+                if pushed is None:
+                    return refuse("busy", QUEUE_FULL)
+                waiting, new = pushed
+                last_id = await self._keep_queue(chat, waiting)
+                return {"chat": chat, "message_id": new.message_id, "queued": True, "last_id": last_id}
+            message_id = new_id(MESSAGE)
+            last_id = await self._begin(summary, "person", queue.Waiting(message_id, command.text))
+            return {"chat": chat, "message_id": message_id, "queued": False, "last_id": last_id}
+
+    async def retry(self, command: cmd.Retry) -> dict[str, Any]:
+        """The last turn once more, without saying anything twice."""
+        desk, chat = self._desk, command.chat
+        async with desk.lock(chat):
+            summary = desk.open_chat(chat)
+            if desk.runner.turn(chat) is not None:
+                refuse("busy", WORKING)
+            if not summary.messages:
+                refuse("not-allowed", NOTHING_SAID)
+            if summary.last_outcome == "success":
+                refuse("not-allowed", NOTHING_TO_RETRY)
+            return {"chat": chat, "last_id": await self._begin(summary, "retry", None)}
+
+    async def stop(self, command: cmd.Stop) -> dict[str, Any]:
+        """Ask the turn to end."""
+        desk = self._desk
+        desk.chat(command.chat)
+        stopping = desk.runner.stop(command.chat)
+        if stopping:
+            await desk.asks.expire_all(command.chat)
+        return {"stopping": stopping}
+
+    async def answer(self, command: cmd.Answer) -> dict[str, Any]:
+        """Answer a question, once."""
+        self._desk.chat(command.chat)
+        if not await self._desk.asks.answer(command.chat, command.permission, command.decision):
+            refuse("gone", NOT_OPEN)
+        return {"permission": command.permission, "decision": command.decision}
+
+    async def forward(self, command: cmd.Forward) -> dict[str, Any]:
+        """Someone else's words: the mark first, in the same batch; no turn starts."""
+        desk, chat = self._desk, command.chat
+        if not command.text.strip() or not command.name.strip():
+            refuse("bad-command", '"name" and "text" must have something in them.')
+        async with desk.lock(chat):
+            summary = desk.open_chat(chat)
+            message_id = new_id(MESSAGE)
+            marks = [
+                ev.Taint(source=s) for s in taint.new_sources(summary.taints, [taint.source("person", command.name)])
+            ]
+            said = ev.ForwardedMessage(message_id=message_id, name=command.name, text=command.text)
+            last_id = await desk.write(chat, *marks, *_back(summary), said)
+        return {"message_id": message_id, "last_id": last_id}
+
+    async def set_queue(self, command: cmd.SetQueue) -> dict[str, Any]:
+        """The queue as the person edited it."""
+        chat = command.chat
+        async with self._desk.lock(chat):
+            self._desk.open_chat(chat)
+            if len(command.texts) > QUEUE_MOST:
+                refuse("bad-command", f'"texts" may hold {QUEUE_MOST} messages at most.')
+            waiting = queue.replaced(queue.read(self._desk.store, chat), command.texts)
+            return {"last_id": await self._keep_queue(chat, waiting)}
+
+    # -- turns
+
+    async def _keep_queue(self, chat: str, waiting: queue.Queue) -> int:
+        last_id = await self._desk.write(chat, changes=[queue.keep(chat, waiting)])
+        self._desk.bus.signal(chat, "queue", {"texts": [w.text for w in waiting]})
+        return last_id
+
+    async def _begin(self, summary: ChatSummary, trigger: Trigger, said: queue.Waiting | None) -> int:
+        """Commit the send batch and start the turn; `last_id` before it. The chat's lock is held."""
+        desk, chat = self._desk, summary.id
+        if summary.turn_id is not None:  # a turn whose end couldn't be written
+            await recovery.recover_chat(desk.store, chat)
+        turn, events = _turn_of(summary, trigger, said)
+        last_id = await desk.write(chat, *events, kind="send")
+        desk.runner.start(turn)
+        return last_id
+
+    async def follow(self, turn: Turn, outcome: ev.Outcome) -> Turn | None:
+        """After a turn: the title, then the next of the queue (only after a good end)."""
+        desk, chat = self._desk, turn.chat
+        await self._title(turn, outcome)
+        async with desk.lock(chat):
+            summary = None if chat in desk.deleting else desk.store.summary(chat)
+            waiting = queue.read(desk.store, chat) if summary and outcome == "success" else ()
+            if summary is None or not waiting:
+                desk.runner.forget(chat)
+                return None
+            following, events = _turn_of(summary, "person", waiting[0])
+            changes: list[Change] = [queue.keep(chat, waiting[1:])]
+            await desk.write(chat, *events, changes=changes, kind="send")
+            desk.bus.signal(chat, "queue", {"texts": [w.text for w in waiting[1:]]})
+            return following
+
+    # -- the title
+
+    async def _title(self, turn: Turn, outcome: ev.Outcome) -> None:
+        desk, chat = self._desk, turn.chat
+        summary = desk.store.summary(chat)
+        if summary is None or summary.title or chat in desk.deleting:
+            return
+        events = [s.event for s in await desk.store.read(lambda: list(desk.store.events(chat=chat, limit=200)))]
+        said = next((e.text for e in events if isinstance(e, ev.UserMessage)), "")
+        answered = next((e.text for e in events if isinstance(e, ev.AssistantDone) and e.text), "")
+        if outcome == "success" and answered and turn.model.partition(":")[0] not in WORDS_ONLY:
+            self._titling.add(chat)
+            desk.runner.tasks.spawn(self._title_by_model(turn, said, answered))
+        else:
+            await self._give_title(chat, titles.from_words(said), "words")
+
+    async def _title_by_model(self, turn: Turn, said: str, answered: str) -> None:
+        title = ""
+        try:
+            wire = self._desk.wires.wire(turn.model)
+            title = await titles.by_model(wire, turn.model, said, answered, turn.chat)
+            await self._give_title(turn.chat, title or titles.from_words(said), "model" if title else "words")
+        except (WireError, StoreError) as error:
+            log.info("no title for %s: %s", turn.chat, type(error).__name__)
+        finally:
+            self._titling.discard(turn.chat)
+
+    async def _give_title(self, chat: str, title: str, by: str) -> None:
+        summary = self._desk.store.summary(chat)
+        if title and summary is not None and summary.title_by != "person" and chat not in self._desk.deleting:
+            await self._desk.write(chat, ev.TitleChanged.model_validate({"title": title, "by": by}))
+
+
+def _back(summary: ChatSummary) -> list[ev.Event]:
+    """Writing in an archived chat brings it back."""
+    return [ev.ChatArchived(archived=False)] if summary.archived_at is not None else []
+
+
+def _turn_of(summary: ChatSummary, trigger: Trigger, said: queue.Waiting | None) -> tuple[Turn, list[ev.Event]]:
+    """The turn that starts, and the events of its send batch."""
+    turn = Turn(
+        summary.id,
+        new_id(TURN),
+        summary.model,
+        summary.mode,
+        trigger,
+        attended=summary.origin is None,
+        message_id=said.message_id if said else None,
+    )
+    started = ev.TurnStarted(
+        turn_id=turn.turn_id,
+        trigger=trigger,
+        mode=turn.mode,
+        model=turn.model,
+        attended=turn.attended,
+        message_id=turn.message_id,
+    )
+    words = [ev.UserMessage(message_id=said.message_id, text=said.text)] if said else []
+    return turn, [*_back(summary), *words, started]
