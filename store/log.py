@@ -7,7 +7,8 @@ import concurrent.futures
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -227,6 +228,22 @@ class Store:
             if len(rows) < most:
                 return
             after, limit = rows[-1][0], limit - len(rows) if limit > 0 else limit
+
+    def by_time(self, types: Sequence[str]) -> Iterator[Stored]:
+        """Every event of these types, oldest `at` first, as they are when they are reached; for the index's rebuild."""
+        try:
+            found = self._reader().execute(
+                f"SELECT id FROM event WHERE type IN ({','.join('?' * len(types))}) ORDER BY at, id", tuple(types)
+            )
+            in_order = array("q", (r[0] for r in found))
+        except db.Error as error:
+            self._failed(error)
+            raise db.explain(error) from error
+        for start in range(0, len(in_order), READ_AT_ONCE):
+            part = in_order[start : start + READ_AT_ONCE].tolist()
+            marks = ",".join("?" * len(part))
+            rows = {r[0]: r for r in self._query(f"SELECT {COLUMNS} FROM event WHERE id IN ({marks})", part)}
+            yield from (self._stored(rows[i]) for i in part if i in rows)
 
     def page(self, chat: str, before: str | None = None, rows: int = PAGE_ROWS, *, after: str | None = None) -> Page:
         """The last `rows` row keys (or those before or after a row), and all events of those keys, in order."""
