@@ -152,7 +152,7 @@ def read_meta(conn: db.Connection) -> dict[str, str]:
 def entries(conn: db.Connection) -> dict[str, ChatEntry]:
     """Every indexed chat."""
     rows = conn.execute("SELECT no, chat, last_id, store_uuid, lines, words, private, folder FROM indexed")
-    return {r[1]: ChatEntry(*r[:6], private=bool(r[6]), folder=r[7]) for r in rows}
+    return {r[1]: ChatEntry(*r[:6], bool(r[6]), r[7]) for r in rows}
 
 
 def save_entry(conn: db.Connection, entry: ChatEntry) -> None:

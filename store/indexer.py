@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from store import db, index, said
+from store.errors import StoreError
 from store.events import ChatCreated, OptionsChanged, Stored
 from store.limits import INDEX_DRAIN_MESSAGES, INDEX_DRAIN_SECONDS, REBUILD_BATCH
 from store.models import ChatSummary
@@ -58,6 +59,7 @@ class Indexer:
         self.private: set[str] = set()
         self._spans = spans
         self._spans_version = spans_version
+        self._uuid = ""
         self._on_notice = on_notice
         self._conn: db.Connection | None = None
         self._dirty: dict[str, None] = {}
@@ -79,7 +81,9 @@ class Indexer:
     def start(self) -> None:
         """Begin; at once answers from the last file if it is usable."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._uuid = self.log.store_uuid()
         self.log.listen(self.mark)
+        self.log.listen_deleted(lambda chat: self.mark_chats([chat]))
         self._thread = threading.Thread(target=self._run, name="index", daemon=True)
         self._thread.start()
 
@@ -176,6 +180,8 @@ class Indexer:
             step()
         except db.DatabaseError:
             self._failed()
+        except StoreError as error:
+            self._unavailable(f"Search isn't working: {error}")
         except OSError as error:
             self._unavailable(f"Search isn't working: {error.strerror or 'its folder can’t be used'}.")
 
@@ -231,7 +237,7 @@ class Indexer:
             self._build()
             return
         self._use(path, conn, known)
-        wanted = index.wanted_meta(self._spans_version, said.uuid(self.log))
+        wanted = index.wanted_meta(self._spans_version, self._uuid)
         if any(meta.get(k) != v for k, v in wanted.items()):
             self._build()  # the old one answers meanwhile
             return
@@ -258,9 +264,7 @@ class Indexer:
         there = {s.id: s for s in summaries}
         stale = [c for c, e in self.entries.items() if c not in there]
         newest_last = reversed(summaries)
-        stale += [
-            s.id for s in newest_last if (e := self.entries.get(s.id)) is None or _apart(e, s, said.uuid(self.log))
-        ]
+        stale += [s.id for s in newest_last if (e := self.entries.get(s.id)) is None or _apart(e, s, self._uuid)]
         self._todo = sum(s.messages for s in summaries)
         lines = sum(e.lines for e in self.entries.values())
         if len(stale) > 1000 and self._todo > 4 * lines:
@@ -295,7 +299,7 @@ class Indexer:
             if entry is not None:
                 self._forget(conn, entry)
             return True
-        if entry is not None and (entry.last_id > summary.last_id or entry.store_uuid != said.uuid(self.log)):
+        if entry is not None and (entry.last_id > summary.last_id or entry.store_uuid != self._uuid):
             self._forget(conn, entry)
             entry = None
         started = time.monotonic()
@@ -325,7 +329,7 @@ class Indexer:
         conn.execute("BEGIN IMMEDIATE")
         try:
             if entry is None:
-                entry = index.ChatEntry(index.next_no(conn), chat, store_uuid=said.uuid(self.log))
+                entry = index.ChatEntry(index.next_no(conn), chat, store_uuid=self._uuid)
             else:
                 ready = [p for p in ready if index.position(conn, entry.no, p.line.anchor) is None]
             grown = index.ChatEntry(entry.no, chat, last_id, entry.store_uuid, entry.lines, entry.words)
@@ -386,7 +390,7 @@ class Indexer:
             known = build(conn, self.log, self._spans, {s.id: s for s in summaries}, lambda: self._stopping)
             if known is None:
                 return
-            index.finish_bulk(conn, index.wanted_meta(self._spans_version, said.uuid(self.log)))
+            index.finish_bulk(conn, index.wanted_meta(self._spans_version, self._uuid))
         finally:
             conn.close()
         os.replace(beside, path)
@@ -402,14 +406,14 @@ def build(
     stopped: Callable[[], bool] = lambda: False,
 ) -> dict[str, index.ChatEntry] | None:
     """Fill a new file with everything said, in the order of time; None when stopped half way."""
-    through = log.last_id()
+    through, uuid = log.last_id(), log.store_uuid()
     known: dict[str, index.ChatEntry] = {}
     batch: list[tuple[index.ChatEntry, index.Prepared]] = []
     first = 1
     for stored in said.by_time(log):
         entry = known.get(stored.chat)
         if entry is None:
-            entry = known[stored.chat] = index.ChatEntry(len(known) + 1, stored.chat, store_uuid=said.uuid(log))
+            entry = known[stored.chat] = index.ChatEntry(len(known) + 1, stored.chat, store_uuid=uuid)
         line = project(stored) if stored.id <= through else None
         if line is None:
             continue
@@ -422,7 +426,7 @@ def build(
     for summary in summaries.values():
         entry = known.get(summary.id)
         if entry is None:
-            entry = known[summary.id] = index.ChatEntry(len(known) + 1, summary.id, store_uuid=said.uuid(log))
+            entry = known[summary.id] = index.ChatEntry(len(known) + 1, summary.id, store_uuid=uuid)
         entry.last_id = min(summary.last_id, through)
         entry.private, entry.folder = summary.private, summary.folder
     conn.execute("BEGIN")

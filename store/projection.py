@@ -16,7 +16,10 @@ SAID_TYPES: Final = ("user.message", "forwarded.message", "assistant.done", "too
 INPUT_FIELDS: Final = ("command", "file_path", "path", "notebook_path", "pattern", "url", "query", "description")
 # calls that look back, speak between chats, wait, remember or hold passwords (decisions 9)
 NOT_INDEXED: Final = frozenset(
-    ["search_chats", "read_chat", "explore_chat_history", "list_chats", "message_chat", "stop_chat", "wait_for", "delegate", "start_task", "task_status", "task_control", "remember", "recall", "forget", "use_password"]
+    {"search_chats", "read_chat", "explore_chat_history"}
+    | {"list_chats", "message_chat", "stop_chat", "wait_for"}
+    | {"delegate", "start_task", "task_status", "task_control"}
+    | {"remember", "recall", "forget", "use_password"}
 )
 NOT_INDEXED_FAMILIES: Final = frozenset({"history", "together", "wait", "tasks", "memory", "passwords"})
 

@@ -11,7 +11,7 @@ from typing import Literal, TypeVar
 
 from store import answers, db, query, said
 from store.clock import Clock, SystemClock
-from store.index import Spans
+from store.index import ChatEntry, Spans
 from store.indexer import BROKEN_WORDS, REBUILDING_WORDS, Indexer, IndexStatus
 from store.lanes import Superseded, ToolsLane, TypingLane, Unready
 from store.limits import CATCH_UP_WAIT_SECONDS, READ_LINES, TOOLS_LANE_SECONDS
@@ -74,17 +74,13 @@ class SearchService:
         """How far the index is."""
         return self._indexer.status()
 
-    async def caught_up(self, timeout: float) -> bool:
+    async def caught_up(self, timeout: float) -> bool:  # noqa: ASYNC109 - the worker's own wait
         """Wait until everything said is indexed, at most `timeout` seconds; answers whether it is."""
         return await asyncio.get_running_loop().run_in_executor(None, self._indexer.wait, timeout)
 
     async def repair(self) -> None:
         """Rebuild the index because a person asked for it; returns at once."""
         self._indexer.repair()
-
-    def forget(self, chat: str) -> None:
-        """A chat was deleted: take its lines out."""
-        self._indexer.mark_chats([chat])
 
     # -- searching
 
@@ -127,7 +123,7 @@ class SearchService:
         answer = answers.answer(core, asked, parsed, found, self._views)
         return replace(answer, took_ms=(time.perf_counter() - started) * 1000)
 
-    def _listed(self, core: Core, asked: SearchQuery, entries: list, started: float) -> SearchAnswer:  # type: ignore[type-arg]
+    def _listed(self, core: Core, asked: SearchQuery, entries: list[ChatEntry], started: float) -> SearchAnswer:
         """Nothing asked: the chats with the newest lines (in the dates given), without lines of theirs."""
         filters = answers.filters_of(asked, entries, self._indexer.private.__contains__)
         chats = core.newest_chats(filters)
@@ -203,8 +199,7 @@ class SearchService:
         """The chats that were last active, archived ones left out."""
 
         def work() -> list[ChatSummary]:
-            chats = [s.id for s in self._store.summaries() if not s.archived_at]
-            return [s for c in chats[:limit] if (s := self._views.chat(c)) is not None]
+            return [s for c in self._store.recent(limit) if (s := self._views.chat(c.id)) is not None]
 
         return await asyncio.get_running_loop().run_in_executor(None, work)
 

@@ -101,5 +101,13 @@ def word_spans(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 STOP_WORDS: Final = frozenset(
-    ["a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because", "been", "before", "being", "both", "but", "by", "can", "could", "did", "do", "does", "doing", "don", "down", "during", "each", "few", "for", "from", "further", "had", "has", "have", "having", "he", "her", "here", "hers", "herself", "him", "himself", "his", "how", "i", "if", "in", "into", "is", "it", "its", "itself", "just", "ll", "me", "might", "more", "most", "must", "my", "myself", "no", "nor", "not", "now", "of", "off", "on", "once", "only", "or", "other", "our", "ours", "ourselves", "out", "over", "own", "re", "s", "same", "shall", "she", "should", "so", "some", "such", "t", "than", "that", "the", "their", "theirs", "them", "themselves", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under", "until", "up", "us", "ve", "very", "was", "we", "were", "what", "when", "where", "which", "while", "who", "whom", "why", "will", "with", "would", "you", "your", "yours", "yourself", "yourselves", "d", "m"]
+    (
+        "a about after all also am an and any are as at be because been before being both but by can could d did do "
+        "does doing don down during each few for from further had has have having he her here hers herself him "
+        "himself his how i if in into is it its itself just ll m me might more most must my myself no nor not now of "
+        "off on once only or other our ours ourselves out over own re s same shall she should so some such t than "
+        "that the their theirs them themselves then there these they this those through to too under until up us ve "
+        "very was we were what when where which while who whom why will with would you your yours yourself "
+        "yourselves "
+    ).split()
 )
