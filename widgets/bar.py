@@ -45,4 +45,5 @@ class Bar(Widget):
         width = self.content_size.width
         styles = palette(self.app)
         pieces = spread(self._left, self._right, width).pieces if y == 0 else ()
-        return Strip([Segment(text, styled(styles, style)) for text, style in pieces if text]).adjust_cell_length(width)
+        strip = Strip([Segment(text, styled(styles, style)) for text, style in pieces if text])
+        return strip.adjust_cell_length(width).apply_style(self.rich_style)

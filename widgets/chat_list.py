@@ -11,11 +11,11 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from store.models import ChatSummary
-from store.text import safe_name
 
 from .line import Line, Piece, spread
 from .line_list import Item, LineList
 from .marks import FOLDED, IDLE, NEEDS_YOU, OPEN, STOPPED, WORKING, age, local
+from .names import title_of
 
 Act = Literal["menu", "column", "pin", "archive", "rename", "delete"]
 WIDE_WORDS: Final = 34  # in a narrower list a long state stands on a line of its own
@@ -125,12 +125,14 @@ class ChatList(LineList):
         mark, style, word = STATES[state]
         if nth:
             return Line(((f"  {word}", style),))
-        title = safe_name(chat.title) or "New chat"
+        title = title_of(chat.title)
         bold = "strong" if state == "new" or chat.id == self.current else ""
         if height == 2 or (word == "Needs you" and width < WIDE_WORDS):
             word = ""
         since = chat.doing_since if state == "working" and chat.doing_since else chat.last_active
         right = word or age(since, self.now_ms)
+        if state == "working" and width >= WIDE_WORDS:
+            right = f"working {right}".rstrip()
         private = [("∅ ", "muted")] if chat.private else []
         left: list[Piece] = [(f"{mark} ", style), *private, (title, bold)]
         return spread(left, [(right, style if word else "muted")] if right else [], width)

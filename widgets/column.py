@@ -13,13 +13,14 @@ from textual.message import Message
 from store.limits import CARD_QUIET_SECONDS
 from store.models import ChatSummary
 from store.rows import PermissionRow
-from store.text import safe_name, safe_text
+from store.text import safe_text
 
 from .bar import Bar
 from .chat_list import mark_of
 from .composer import Composer
 from .line import Piece
 from .marks import WORKING, tokens
+from .names import title_of
 from .rows.permission_card import PermissionCard
 from .transcript import Transcript
 
@@ -82,7 +83,7 @@ class Column(Vertical):
         """Title, mark, folder, mode, and the foot; `folder` is the short form to show."""
         self.summary = chat
         mark, style = mark_of(chat, unread)
-        title = safe_name(chat.title) or "New chat"
+        title = title_of(chat.title)
         left: list[Piece] = [(f" {mark} ", style), (title, "strong")]
         if chat.private:
             left.append((" · private", "muted"))

@@ -31,7 +31,8 @@ class LineList(ScrollView, can_focus=True):
     """Items of one or more lines with one selected; subclasses draw them."""
 
     DEFAULT_CSS = """
-    LineList { height: 1fr; scrollbar-size-vertical: 1; overflow-x: hidden; }
+    LineList { height: 1fr; scrollbar-size-vertical: 1; overflow-x: hidden;
+        scrollbar-color: $foreground 20%; scrollbar-background: $background; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False),
@@ -53,6 +54,7 @@ class LineList(ScrollView, can_focus=True):
         super().__init__(id=id)
         self.items: list[Item] = []
         self.selected: Hashable | None = None
+        self.lively = False  # draw the selection as if it had the focus (a search box has it)
         self.moved = False  # whether the person moved the selection
         self._flat: list[tuple[int, int]] = []  # line of the list: item, line of the item
         self._starts: dict[Hashable, int] = {}
@@ -157,14 +159,15 @@ class LineList(ScrollView, can_focus=True):
         index, nth = self._flat[at]
         item = self.items[index]
         mine = item.value is not None and item.value == self.selected
-        key = (at, mine, False)
+        key = (at, mine, self.has_focus)
         strip = self._strips.get(key)
         if strip is None:
+            cursor = "cursor" if self.has_focus or self.lively else "resting"
             pieces = self.draw(item, nth, width).pieces
             if mine:
-                pieces = tuple((text, f"{style} cursor") for text, style in pieces)
+                pieces = tuple((text, f"{style} {cursor}") for text, style in pieces)
             strip = Strip([Segment(text, styled(styles, style)) for text, style in pieces if text])
-            strip = strip.adjust_cell_length(width, styled(styles, "cursor") if mine else None)
+            strip = strip.adjust_cell_length(width, styled(styles, cursor) if mine else None)
             strip = self._strips[key] = strip.apply_style(self.rich_style)
         return strip
 

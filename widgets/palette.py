@@ -34,6 +34,7 @@ NAMES: Final[dict[str, tuple[str, str, str]]] = {
     "mark": ("", "mark", "bold underline"),
     "found": ("", "", "bold reverse"),
     "cursor": ("", "cursor", "bold"),
+    "resting": ("", "resting", ""),
     "key": ("text-accent", "", "bold"),
     "word": ("text-primary", "", ""),  # a keyword of code
     "string": ("text-success", "", ""),
@@ -70,6 +71,7 @@ def _make(app: App[object]) -> dict[str, Style]:
     shades = {
         "mark": "accent 30%" if not ansi else "",
         "cursor": "primary 40%" if not ansi else "",
+        "resting": "foreground 8%" if not ansi else "",
         "selected": "screen-selection-background",
     }
     out = {"": Style.null()}
@@ -81,6 +83,8 @@ def _make(app: App[object]) -> dict[str, Style]:
             fore, attributes = None, f"{attributes} dim"
         if ansi and name == "cursor":
             attributes = "bold reverse"
+        if ansi and name == "resting":
+            attributes = "underline"
         out[name] = Style.parse(attributes.strip() or "none") + Style(
             color=fore.rich_color if fore else None, bgcolor=back.rich_color if back else None
         )

@@ -9,11 +9,11 @@ from textual.strip import Strip
 
 from store.models import Line as ChatLine
 from store.models import Preview as PreviewModel
-from store.text import safe_name
 
 from .line import BLANK, Line, Piece, wrap
 from .marked import marked
 from .marks import CURSOR, clock_time, count, day
+from .names import person, title_of
 from .palette import palette, styled
 
 
@@ -21,7 +21,8 @@ class Preview(ScrollView, can_focus=False):
     """Chat, date and count; the neighbours; the found line with a bar."""
 
     DEFAULT_CSS = """
-    Preview { height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; overflow-x: hidden; }
+    Preview { height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; overflow-x: hidden;
+        scrollbar-color: $foreground 20%; scrollbar-background: $background; }
     """
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name
@@ -59,7 +60,7 @@ class Preview(ScrollView, can_focus=False):
         if model is None or model.chat is None:
             return [item for tip in self._tips for item in wrap([(tip, "muted")], width)]
         meta = f" · {count(model.messages, 'message')}" if model.messages else ""
-        title = safe_name(model.chat.title) or "New chat"
+        title = title_of(model.chat.title)
         when = day(model.chat.last_active, self.now_ms)
         out = [*wrap([(title, "strong"), (f" · {when}{meta}", "muted")], width), BLANK]
         column = max((len(self._who(item)) for item in model.lines), default=0)
@@ -71,7 +72,7 @@ class Preview(ScrollView, can_focus=False):
 
     def _who(self, item: ChatLine) -> str:
         name = {"you": "you", "assistant": "asst", "step": "step"}.get(item.who)
-        return name or safe_name(item.name or "", 12) or "other"
+        return name or person(item.name, 12) or "other"
 
     def _line(self, item: ChatLine, found: bool, column: int, width: int) -> list[Line]:
         bar: Piece = (f"{CURSOR} ", "accent") if found else ("  ", "")

@@ -10,12 +10,13 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from store.models import ChatSummary, SearchAnswer, Span
-from store.text import safe_name, safe_text
+from store.text import safe_text
 
 from .line import Line, Piece, fit_pieces, spread
 from .line_list import Item, LineList
 from .marked import marked
 from .marks import ago, count
+from .names import title_of
 
 OTHER_HITS: Final = 54  # characters of a chat's second and third line
 
@@ -62,6 +63,10 @@ class Results(LineList):
 
         target: Target
         column: bool = False
+
+    def on_mount(self) -> None:
+        """The search box has the focus; the selection moves from there."""
+        self.lively = True
 
     def show(self, sections: Sequence[Section]) -> None:
         """Show these sections; empty ones are left out."""
@@ -124,7 +129,7 @@ def message_results(answer: SearchAnswer, now_ms: int) -> tuple[Result, ...]:
     for group in answer.groups:
         chat = group.chat
         meta = [word for word, yes in (("archived", chat.archived_at), ("private", chat.private)) if yes]
-        title: list[Piece] = [(safe_name(chat.title) or "New chat", "strong")]
+        title: list[Piece] = [(title_of(chat.title), "strong")]
         title.extend((f" · {word}", "muted") for word in meta)
         for nth, hit in enumerate(group.hits):
             text = marked(hit.snippet, hit.ranges)

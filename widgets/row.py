@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
@@ -27,7 +28,7 @@ class Row(Widget, can_focus=True):
     DEFAULT_CSS = """
     Row { width: 1fr; height: auto; padding: 0 1 0 0; border-left: blank; }
     Row:focus { border-left: outer $accent; }
-    Row.-spaced { margin: 1 0 0 0; }
+    Row.-spaced { margin: 1 0; }
     Row.-lit { background: $accent 25%; }
     Row.-lit:ansi { text-style: reverse; }
     """
@@ -115,19 +116,20 @@ class Row(Widget, can_focus=True):
         width = self.content_size.width
         held = self.lines(width)
         if y >= len(held):
-            return Strip.blank(width)
+            return Strip.blank(width, self.rich_style)
         selection = self.text_selection
         styles = palette(self.app)
-        look = (id(styles), self.cursor if self.has_focus else -1, self.finding, self.found, selection)
+        base = self.rich_style
+        look = (id(styles), base, self.cursor if self.has_focus else -1, self.finding, self.found, selection)
         if look != self._look:
             self._strips.clear()
             self._look = look
         strip = self._strips.get(y)
         if strip is None:
-            strip = self._strips[y] = self._draw(held[y], y, width, styles, selection)
+            strip = self._strips[y] = self._draw(held[y], y, width, styles, selection).apply_style(base)
         return strip
 
-    def _draw(self, item: Line, y: int, width: int, styles: dict, selection: Selection | None) -> Strip:  # type: ignore[type-arg]
+    def _draw(self, item: Line, y: int, width: int, styles: dict[str, Style], selection: Selection | None) -> Strip:
         pieces = item.pieces
         if self.finding:
             spans = self._found_spans(item)

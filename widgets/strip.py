@@ -10,11 +10,11 @@ from textual import events
 from textual.message import Message
 
 from store.models import ChatSummary
-from store.text import safe_name
 
 from .bar import Bar
 from .chat_list import mark_of
 from .line import Piece, fit
+from .names import title_of
 
 
 class ChatStrip(Bar):
@@ -36,7 +36,7 @@ class ChatStrip(Bar):
         at = 0
         for number, chat in enumerate(chats, 1):
             mark, style = mark_of(chat, chat.id in unread)
-            title = fit(safe_name(chat.title) or "New chat", room)
+            title = fit(title_of(chat.title), room)
             mine = "strong under" if chat.id == current else "muted"
             parts: list[Piece] = [(f" {number}", "muted"), (f"{mark} ", style), (title, mine), (" ", "")]
             size = sum(cell_len(text) for text, _ in parts)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final
+from typing import ClassVar, Final, cast
 
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.geometry import Size
 from textual.layout import DockArrangeResult
 from textual.message import Message
+from textual.reactive import Reactive, ReactiveType
 from textual.widget import Widget
 
 from store.limits import PAGE_ROWS, ROWS_MOUNTED
@@ -58,7 +59,8 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
     """Rows are put in by key; at most `ROWS_MOUNTED` are widgets, the rest wait as models."""
 
     DEFAULT_CSS = """
-    Transcript { layout: stream; height: 1fr; scrollbar-size-vertical: 1; scrollbar-gutter: stable; }
+    Transcript { layout: stream; height: 1fr; scrollbar-size-vertical: 1; scrollbar-gutter: stable;
+        scrollbar-color: $foreground 20%; scrollbar-color-hover: $foreground 30%; scrollbar-background: $background; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "row(-1)", "Row above", id="transcript.up", show=False),
@@ -359,6 +361,12 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
                 self.set_reactive(Widget.scroll_target_y, float(scroll))
                 self.call_after_refresh(self._let_go)
         return result
+
+    def set_reactive(self, reactive: Reactive[ReactiveType], value: ReactiveType) -> None:
+        """As Textual's; its anchor would push a transcript shorter than the view down to the view's end."""
+        if reactive is Widget.scroll_y or reactive is Widget.scroll_target_y:
+            value = cast(ReactiveType, max(0.0, cast(float, value)))
+        super().set_reactive(reactive, value)
 
     def _let_go(self) -> None:
         self._hold = None

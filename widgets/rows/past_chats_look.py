@@ -9,10 +9,11 @@ from textual.message import Message
 
 from store.events import LookChat, LookLine
 from store.rows import AnyRow, LookRow
-from store.text import safe_name, safe_text
+from store.text import safe_text
 from widgets.line import Line, Piece, fit_pieces, wrap
 from widgets.marked import marked
 from widgets.marks import FOLDED, OPEN, ago, count
+from widgets.names import person, title_of
 from widgets.row import Row
 
 WHO: Final = {"you": "you", "assistant": "asst", "step": "step"}
@@ -54,7 +55,7 @@ class PastChatsLook(Row):
         model = self.model
         mark = "  " if not model.chats else f"{OPEN} " if self.opened else f"{FOLDED} "
         if model.action == "read":
-            title = safe_name(model.chats[0].title) if model.chats else ""
+            title = title_of(model.chats[0].title, "") if model.chats else ""
             shown = f"“{title}”" if title else "an earlier chat"
             return [(mark, "muted"), ("Read your chat", "muted"), (" · ", "muted"), (shown, "")]
         query = safe_text(model.query or "", one_line=True, limit=200)
@@ -65,11 +66,11 @@ class PastChatsLook(Row):
 
     def _chat(self, chat: LookChat, index: int, width: int) -> list[Line]:
         meta = [
-            safe_name(chat.from_ or "", 80),
+            person(chat.from_, 80),
             "archived" if chat.archived else "",
             ago(chat.last_active, self.now_ms),
         ]
-        pieces: list[Piece] = [("    ", ""), (safe_name(chat.title) or "an earlier chat", "strong")]
+        pieces: list[Piece] = [("    ", ""), (title_of(chat.title, "an earlier chat"), "strong")]
         pieces.extend((f" · {word}", "muted") for word in meta if word)
         out = [Line(fit_pieces(pieces, width), f"{index}:")]
         column = max((len(self._who(item)) for item in chat.lines), default=0)
@@ -78,7 +79,7 @@ class PastChatsLook(Row):
         return out
 
     def _who(self, item: LookLine) -> str:
-        return WHO.get(item.who) or safe_name(item.name or "", 12) or "other"
+        return WHO.get(item.who) or person(item.name, 12) or "other"
 
     def _line(self, item: LookLine, target: str, column: int, width: int) -> list[Line]:
         name = self._who(item).ljust(column)

@@ -148,7 +148,8 @@ class PermissionCard(Widget, can_focus=True):
         else:
             pieces = held[self.top + y].pieces if self.top + y < len(held) else ()
         pieces = fit_pieces(pieces, width)
-        return Strip([Segment(text, styled(styles, style)) for text, style in pieces]).adjust_cell_length(width)
+        strip = Strip([Segment(text, styled(styles, style)) for text, style in pieces if text])
+        return strip.adjust_cell_length(width).apply_style(self.rich_style)
 
     def action_scroll_text(self, by: int) -> None:
         """Scroll the text of a long question."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from store.rows import AnyRow, SaidRow
-from store.text import safe_name, safe_text
+from store.text import safe_text
 from widgets.line import Line, Piece, line, wrap
 from widgets.marks import BAR, FOLDED, OPEN, STOPPED, clock_time, count
+from widgets.names import person
 from widgets.row import Row
 
 from .stream import Growing, cut_text
@@ -58,7 +59,7 @@ class Said(Row):
         return out or [Line((("…", "muted"),))]
 
     def _who(self) -> tuple[Piece, ...]:
-        name = safe_name(self.model.name or "", 60)
+        name = person(self.model.name)
         match self.model.who:
             case "you":
                 return (("you", "you"),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from store.rows import UnknownRow
-from store.text import safe_name
+from store.text import safe_text
 from widgets.line import Line, wrap
 from widgets.row import Row
 
@@ -18,5 +18,5 @@ class Unknown(Row):
 
     def make(self, width: int) -> list[Line]:
         """What kind it is."""
-        kind = safe_name(self.model.type, 60) or "something"
+        kind = safe_text(self.model.type, one_line=True, limit=60) or "something"
         return wrap([(f"· A newer Shoal wrote something here ({kind})", "muted")], width)
