@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,18 +12,24 @@ from app.aio import TaskSet
 from app.assistant.boundary import Boundary
 from app.assistant.loop import StepLoop
 from app.guard import secrets
+from app.guard.redactor import Redactor
+from app.history.read_chat import ReadChat
+from app.history.search_chats import SearchChats
+from app.history.surface import SurfaceGate
 from app.paths import Home
 from app.ports import Turn, Wires
+from app.providers.wires import WireFinder
 from app.session.asks import Asks
 from app.session.bus import Bus
 from app.session.desk import Defaults
-from app.session.session import Session
+from app.session.session import Catching, Session
 from app.settings import Settings
 from app.tools.base import Gate, OpenGate, Tool
 from app.tools.registry import Registry
 from app.tools.toolbox import TurnToolbox, context_of
 from store.clock import Clock, SystemClock
 from store.log import Store
+from store.search import SearchService
 
 
 @dataclass(slots=True)
@@ -33,10 +40,11 @@ class Services:
     settings: Settings
     clock: Clock
     store: Store
-    search: Any
+    search: SearchService
     session: Session
     wires: Wires
     registry: Registry
+    redactor: Redactor
     tasks: TaskSet
     catalogue: Any = None
 
@@ -44,10 +52,12 @@ class Services:
         """Stop turns, keep what came, close; at most 3 s."""
         await self.session.close()
         await self.tasks.close()
-        if self.search is not None:
-            await self.search.close()
+        close = getattr(self.wires, "close", None)
+        if close is not None:
+            await close()
+        await self.search.close()
         self.session.bus.detach()
-        self.store.close()
+        await asyncio.to_thread(self.store.close)
 
 
 async def build(
@@ -56,20 +66,40 @@ async def build(
     clock: Clock | None = None,
     *,
     wires: Wires | None = None,
-    tools: list[Tool] | None = None,
+    tools: Sequence[Tool] = (),
     gate: Gate | None = None,
+    on_notice: Callable[[str], None] | None = None,
 ) -> Services:
-    """Open the home and build all of it; `session.start()` has run. Raises StoreError in words."""
-    home.ensure()
+    """Open the home (taking its lock) and build all of it; what a kill left open is closed when it returns.
+
+    Raises StoreError in words (StoreHeld: another Shoal writes). `tools` come after Shoal's own.
+    """
+    await asyncio.to_thread(home.ensure)
     clock = clock or SystemClock()
-    store = Store(home.store, clock)
-    registry = Registry(tools or ())
-    wires = wires or _wires(settings)
+    store = await asyncio.to_thread(Store.open, home.root, clock)
+    redactor = Redactor(_given_keys(settings))
+
+    def clean(text: str) -> str:
+        return secrets.clean(redactor.clean(text))
+
+    wires = wires or WireFinder(settings, redactor, clock, shapes=secrets.clean)
+    search = SearchService(
+        store,
+        home.index,
+        spans=secrets.spans,
+        spans_version=secrets.SHAPES_VERSION,
+        redact=redactor.clean,
+        clock=clock,
+        on_notice=on_notice,
+    )
+    surface = SurfaceGate(settings.history.surface)
+    registry = Registry([SearchChats(store, search, clean, surface), ReadChat(store, search, clean, surface), *tools])
     session, tasks = build_session(
-        store, clock, wires, registry, gate=gate, clean=secrets.clean, defaults=_defaults(settings)
+        store, clock, wires, registry, gate=gate, clean=clean, defaults=_defaults(settings), search=search
     )
     await session.start()
-    return Services(home, settings, clock, store, None, session, wires, registry, tasks)
+    await search.start()
+    return Services(home, settings, clock, store, search, session, wires, registry, redactor, tasks)
 
 
 def build_session(
@@ -81,7 +111,7 @@ def build_session(
     gate: Gate | None = None,
     clean: Callable[[str], str] = secrets.clean,
     defaults: Defaults | None = None,
-    search: Any = None,
+    search: Catching | None = None,
 ) -> tuple[Session, TaskSet]:
     """The session over a store, inside the running event loop; also the tasks to close after it."""
     tasks = TaskSet()
@@ -113,7 +143,7 @@ def _defaults(settings: Settings) -> Defaults:
     return Defaults(settings.model, settings.mode, settings.folder or os.getcwd())
 
 
-def _wires(settings: Settings) -> Wires:
-    from app.providers.scripted import ScriptedWires
-
-    return ScriptedWires()
+def _given_keys(settings: Settings) -> list[str]:
+    """The keys written in the settings; those of the environment are added when a wire uses them."""
+    parts = (settings.providers.openai, settings.providers.anthropic, settings.providers.google)
+    return [part.api_key.get_secret_value() for part in parts if part.api_key is not None]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.session import kept
 from store.ids import MESSAGE, new_id
 from store.limits import QUEUE_MOST
 from store.log import Store
@@ -27,7 +26,7 @@ Queue = tuple[Waiting, ...]
 
 def read(store: Store, chat: str) -> Queue:
     """A chat's queue; anything unreadable counts as none."""
-    value = kept.state(store, chat, KEY)
+    value = store.state(chat, KEY)
     if not isinstance(value, list):
         return ()
     return tuple(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.assistant.closing import closing, total
-from app.session import kept
 from store import events as ev
 from store.log import Batch, Store
 from store.state import KeepLiveText
@@ -43,7 +42,7 @@ async def recover_chat(store: Store, chat: str) -> bool:
     summary = store.summary(chat)
     if summary is None:
         return False
-    live = [(m, kind, text) for _, m, kind, text in kept.live_texts(store, chat)]
+    live = [(t.message_id, t.kind, t.text) for t in store.live_texts(chat)]
     if summary.turn_id is None and not live:
         return False
     events = await store.read(lambda: list(store.events(chat=chat)))
@@ -55,6 +54,5 @@ async def recover_chat(store: Store, chat: str) -> bool:
 
 async def recover(store: Store) -> list[str]:
     """Close what is open in every chat; the chats that were."""
-    chats = [s.id for s in store.summaries() if s.turn_id is not None]
-    chats += [chat for chat, *_ in kept.live_texts(store, None)]
+    chats = [s.id for s in store.working()] + [text.chat for text in store.live_texts()]
     return [chat for chat in dict.fromkeys(chats) if await recover_chat(store, chat)]
