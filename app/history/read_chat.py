@@ -20,7 +20,7 @@ from store.models import ChatSummary, Slice
 
 Direction = Literal["around", "before", "after"]
 
-BAD_DIRECTION = "`direction` must be one of around, before, after."
+BAD_DIRECTION = "must be one of around, before, after"
 NOT_THERE = "That message isn't in this chat; this is how the chat ended."
 NOTHING_THERE = "Nothing was said there."
 SHORTENED = "This is the part of this chat that was summarised away; you have the rest."
@@ -34,7 +34,7 @@ DESCRIPTION = (
 class ReadArgs(BaseModel):
     """Which chat, and where in it. Ids are taken as they are: an odd one is an unknown one."""
 
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(hide_input_in_errors=True)
 
     chat: str = Field(
         description="The chat's id, as search_chats gave it",
@@ -50,7 +50,7 @@ class ReadArgs(BaseModel):
     def _text(cls, value: Any, info: Any) -> Any:
         if isinstance(value, str) or (value is None and info.field_name == "message"):
             return value or (None if info.field_name == "message" else "")
-        raise ValueError(BAD_TEXT.format(name=info.field_name))
+        raise ValueError(BAD_TEXT)
 
     @field_validator("direction", mode="before")
     @classmethod

@@ -36,13 +36,13 @@ from store.limits import (
 )
 from store.models import ChatSummary, SearchAnswer, SearchQuery, Slice, Who
 
-BAD_LIMIT = f"`limit` must be a whole number from 1 to {TOOL_CHATS_MAX}."
-BAD_WHO = "`who` must be one of you, assistant, them, step."
-BAD_TEXT = "`{name}` must be text."
+BAD_LIMIT = f"must be a whole number from 1 to {TOOL_CHATS_MAX}"  # the toolbox puts the field's name before it
+BAD_WHO = "must be one of you, assistant, them, step"
+BAD_TEXT = "must be text"
 NO_QUERY = "Say what to look for in `query`, or give `after` or `before` to list the chats of a time."
 BROKEN = (
-    "Looking through earlier chats isn't working right now: the search index can't be read. Tell the person that "
-    "Repair search, under Ctrl+K, or `shoal doctor --repair` puts it right, and go on without it."
+    "Looking through earlier chats isn't working right now: the search index can't be read. Repair search, under "
+    "Ctrl+K, or `shoal doctor --repair` puts it right."
 )
 NO_CHAT = "There is no such chat. Use the id of a chat that search_chats returned."
 THIS_CHAT = "That is this chat: you already have all of it."
@@ -59,7 +59,7 @@ DESCRIPTION = (
 class SearchArgs(BaseModel):
     """What to look for. A longer query is cut, and the answer's note says so."""
 
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(hide_input_in_errors=True)
 
     query: str = Field(
         "",
@@ -95,14 +95,14 @@ class SearchArgs(BaseModel):
         if value is None:
             return ""
         if not isinstance(value, str):
-            raise ValueError(BAD_TEXT.format(name="query"))
+            raise ValueError(BAD_TEXT)
         return value.strip()
 
     @field_validator("after", "before", "chat", mode="before")
     @classmethod
-    def _text(cls, value: Any, info: Any) -> Any:
+    def _text(cls, value: Any) -> Any:
         if value is not None and not isinstance(value, str):
-            raise ValueError(BAD_TEXT.format(name=info.field_name))
+            raise ValueError(BAD_TEXT)
         return value
 
     @field_validator("who", mode="before")

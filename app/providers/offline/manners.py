@@ -1,0 +1,91 @@
+"""What is said to the assistant itself: help, thanks, manners, free writing; nothing to look up; pure."""
+
+from __future__ import annotations
+
+import re
+
+from app.providers.offline.intent import PAST, Intent, word_set
+from app.providers.offline.words import distinctive, tokens
+
+_LONG_CHARS, _LONG_WORDS = 500, 80  # a longer text isn't a question; looking for its words makes no sense
+
+_HELP = re.compile(
+    r"(?:help(?: me)?|what (?:can|do) you do|what can i (?:ask|do|say)(?: here| you)?"
+    r"|how (?:do(?:es)? (?:you|this|it) work|do i use (?:you|this|shoal))"
+    r"|commands?|\?+|/help|who are you|what are you|what is this|what is shoal"
+    r"|are you (?:\w+ ){0,3}(?:chatgpt|gpt\S*|claude|gemini|llama|ai|a\.?i\.?|a model|an llm|a bot|a robot|human|real"
+    r"|a person|there))\W*",
+    re.IGNORECASE,
+)
+_CONNECT = re.compile(
+    r"\b(?:connect|set ?up|configure|add|use|switch to|enable|install|choose|change|select)\b.{0,40}"
+    r"\b(?:model|models|llm|api key|openai|anthropic|claude|gemini|ollama|gpt\S*|provider)\b",
+    re.IGNORECASE,
+)
+
+_THANKS = word_set("thanks thank thx ty cheers great perfect awesome nice lovely brilliant cool good excellent")
+_GREETING = word_set("hello hi hey hiya yo morning evening afternoon greetings howdy hallo hola bonjour moin")
+_OTHER = word_set(
+    """ok okay k kk yes yep yeah yup no nope nah lol haha hahaha hm hmm wow oops sorry bye goodbye later see tomorrow
+    soon night day fine alright right wrong correct true false mind meant mean wait stop cancel continue carry exactly
+    indeed works worked sounds agreed sense welcome doing today bad dumb stupid useless helpful funny love hate really
+    test testing there friend mate buddy nevermind undo"""
+)
+_CHATTER = _THANKS | _GREETING | _OTHER
+_QUESTIONS = word_set("what when where who which how did have why")
+
+_STYLE = re.compile(
+    r"(?:stop|quit|avoid|don't|do not|never|no more)\s+"
+    r"(?:\w+ing\b|us(?:e|ing)\b|be(?:ing)?\b|do(?:ing)?\b|that\b|it\b|this\b)"
+    r"|(?:keep|make)\s+(?:your|it|them|the|all)\s+(?:\w+\s+){0,2}"
+    r"(?:short|brief|simple|concise|long|longer|shorter|polite)\b"
+    r"|be\s+(?:more|less|brief|short|quiet|nice|careful|honest|kind|concise)\b"
+    r"|(?:speak|talk|reply|answer|respond|write)\s+(?:to me\s+)?(?:in|like|as)\s"
+    r"|use\s+(?:fewer|less|more|no|shorter|simpler)\b|call\s+me\s",
+    re.IGNORECASE,
+)
+_WRITE = re.compile(
+    r"(?:write|translate|draft|compose|rewrite|rephrase|generate|create|code|implement|calculate|compute|draw|sing"
+    r"|play|convert|improve|proofread|refactor|debug|build|design|invent|imagine|pretend|brainstorm|explain|teach"
+    r"|tell me a (?:joke|story|fact)|make (?:me|up|a|an)|give me (?:a|an|some|ideas)|suggest|recommend|paraphrase"
+    r"|fix)\b",
+    re.IGNORECASE,
+)
+
+
+def about_itself(asked: str) -> Intent | None:
+    """Questions about the assistant: what it can do, and how a model is connected."""
+    if _HELP.fullmatch(asked):
+        return Intent("help")
+    if len(asked) < 120 and _CONNECT.search(asked) and not PAST.search(asked):
+        return Intent("connect")
+    return None
+
+
+def small_talk(plain: str, asked: str) -> Intent | None:
+    """Thanks, greetings, manners, and what only a model could write. `asked` is `plain` without the polite opener."""
+    words = [word.lower() for word in tokens(plain)]
+    if not plain:
+        return Intent("help")
+    if words and len(words) <= 8 and not _asks(asked, words):
+        topics = distinctive(plain)
+        if all(topic.lower() in _CHATTER for topic in topics):
+            return _chatter(words)
+    if _STYLE.match(asked):
+        return Intent("manners")
+    if _WRITE.match(asked) and not PAST.search(asked):
+        return Intent("write")
+    if (len(plain) > _LONG_CHARS or len(words) > _LONG_WORDS) and not PAST.search(plain):
+        return Intent("write")
+    return None
+
+
+def _chatter(words: list[str]) -> Intent:
+    if any(word in _GREETING for word in words):
+        return Intent("greeting")
+    return Intent("thanks" if any(word in _THANKS for word in words) else "manners")
+
+
+def _asks(asked: str, words: list[str]) -> bool:
+    """Whether a sentence without a topic still asks about the past ("what did we decide?")."""
+    return words[0] in _QUESTIONS and bool(PAST.search(asked))
