@@ -105,7 +105,7 @@ class ReadChat:
             return ToolOutcome(NO_CHAT)
         stretch = await self._search.slice(args.chat, _message(args), args.direction, READ_LINES)
         if stretch.broken:
-            return ToolOutcome(BROKEN)
+            return ToolOutcome(BROKEN.format(why=stretch.broken))
         if stretch.chat is None:
             return ToolOutcome(NO_CHAT)
         return self._answer(summary, stretch, args, call_id)
@@ -161,7 +161,7 @@ class ReadChat:
             message, direction = (None, "after") if start else (order.next, "before" if order.next else "around")
         stretch = await self._search.slice(args.chat, message, direction, READ_LINES)
         if stretch.broken:
-            return ToolOutcome(BROKEN)
+            return ToolOutcome(BROKEN.format(why=stretch.broken))
         kept = tuple(line for line in stretch.lines if line.anchor in order.away)
         later = len(kept) == len(stretch.lines) and bool(kept) and kept[-1].anchor != order.last
         stretch = replace(stretch, lines=kept, later=later, found=found or args.message is None)

@@ -14,7 +14,6 @@ from app.history.answers import (
     Clean,
     Found,
     FoundChat,
-    chat_of,
     compact,
     cut,
     found_of,
@@ -40,10 +39,7 @@ BAD_LIMIT = f"must be a whole number from 1 to {TOOL_CHATS_MAX}"  # the toolbox 
 BAD_WHO = "must be one of you, assistant, them, step"
 BAD_TEXT = "must be text"
 NO_QUERY = "Say what to look for in `query`, or give `after` or `before` to list the chats of a time."
-BROKEN = (
-    "Looking through earlier chats isn't working right now: the search index can't be read. Repair search, under "
-    "Ctrl+K, or `shoal doctor --repair` puts it right."
-)
+BROKEN = "Looking through earlier chats isn't working right now. {why}"  # why: the index's own words, naming Repair
 NO_CHAT = "There is no such chat. Use the id of a chat that search_chats returned."
 THIS_CHAT = "That is this chat: you already have all of it."
 
@@ -121,9 +117,6 @@ class Chats(Protocol):
     def summary(self, chat: str) -> ChatSummary | None:
         """One chat's newest summary; None for an unknown or deleted one."""
 
-    def summaries(self) -> list[ChatSummary]:
-        """Every chat, newest first."""
-
     async def read(self, fn: Callable[..., Any], *args: Any) -> Any:
         """Run a reading function on a worker thread."""
 
@@ -187,8 +180,8 @@ class SearchChats:
             found = await self._look(args, ctx, after, before)
         else:
             found = await self._recent(args, ctx, after, before)
-        if found is None:
-            return ToolOutcome(BROKEN)
+        if isinstance(found, str):
+            return ToolOutcome(BROKEN.format(why=found))
         found = fit_search(found)
         event = looked("search", found.chats, call_id, query=found.query, close=found.match == "close")
         return ToolOutcome(compact(found.to_json()), events=(event,), taints=carried(found.chats))
@@ -199,7 +192,7 @@ class SearchChats:
         summary = await self._store.read(self._store.summary, chat)
         return summary is not None and not summary.private
 
-    async def _look(self, args: SearchArgs, ctx: TurnContext, after: int | None, before: int | None) -> Found | None:
+    async def _look(self, args: SearchArgs, ctx: TurnContext, after: int | None, before: int | None) -> Found | str:
         query = SearchQuery(
             text=args.query[:MODEL_QUERY_CHARS],
             limit=args.limit,
@@ -212,7 +205,7 @@ class SearchChats:
         )
         answer = await self._search.search(query, lane="tools")
         if answer.broken:
-            return None
+            return answer.broken
         found: Found = await self._store.read(self._shape, answer, ctx.chat)
         echo = cut(one_line(args.query, self._clean), MODEL_QUERY_CHARS)
         notes = (QUERY_CUT.format(most=MODEL_QUERY_CHARS),) if len(args.query) > MODEL_QUERY_CHARS else ()
@@ -223,39 +216,35 @@ class SearchChats:
         chats = tuple(replace(c, lines=c.lines[:LINES_PER_CHAT]) for c in found.chats if c.id != own)
         return replace(found, chats=chats, match=found.match if chats or found.match == "too-short" else "none")
 
-    async def _recent(self, args: SearchArgs, ctx: TurnContext, after: int | None, before: int | None) -> Found | None:
+    async def _recent(self, args: SearchArgs, ctx: TurnContext, after: int | None, before: int | None) -> Found | str:
         """The chats of a time, newest first, each with its last lines of that time."""
-        every = await self._store.read(self._store.summaries)
-        lo, hi = after if after is not None else 0, before if before is not None else 2**62
-        fit = [
-            s
-            for s in every
-            if s.id != ctx.chat
-            and not s.private
-            and s.last_active >= lo
-            and s.created_at < hi
-            and (args.chat is None or s.id == args.chat)
-        ]
-        chats = []
-        for summary in fit[: args.limit]:
-            stretch = await self._search.slice(summary.id, count=LINES_PER_CHAT)
-            if stretch.broken:
-                return None
-            chats.append(self._ended(summary, stretch, lo, hi, args.who))
-        return Found(
-            query="",
-            match="exact" if chats else "none",
-            chats=tuple(chats),
-            total=sum(len(c.lines) for c in chats),
-            hidden=max(0, len(fit) - len(chats)),
-            first_notes=(RECENT,) if chats else (),
+        query = SearchQuery(
+            text="",
+            limit=args.limit,
+            after=after,
+            before=before,
+            who=args.who,
+            chat=args.chat,
+            without=frozenset({ctx.chat}),
+            private=False,
         )
+        answer = await self._search.search(query, lane="tools")
+        if answer.broken:
+            return answer.broken
+        lo, hi = after if after is not None else -(2**62), before if before is not None else 2**62
+        found: Found = await self._store.read(self._shape, answer, ctx.chat)
+        chats = []
+        for chat in found.chats[: args.limit]:
+            stretch = await self._search.slice(chat.id, count=LINES_PER_CHAT)
+            if stretch.broken:
+                return stretch.broken
+            chats.append(self._ended(chat, stretch, lo, hi, args.who))
+        return replace(found, chats=tuple(chats), first_notes=(RECENT,) if chats else ())
 
-    def _ended(self, summary: ChatSummary, stretch: Slice, lo: int, hi: int, who: Who | None) -> FoundChat:
+    def _ended(self, chat: FoundChat, stretch: Slice, lo: int, hi: int, who: Who | None) -> FoundChat:
         lines = [
             line_of(line, self._clean)
             for line in stretch.lines
             if line.at is not None and lo <= line.at < hi and who in (None, line.who)
         ]
-        flat = tuple(replace(x, text=cut(" ".join(x.text.split()), SNIPPET_CHARS)) for x in lines)
-        return replace(chat_of(summary, self._clean), matches=len(flat), lines=flat)
+        return replace(chat, lines=tuple(replace(x, text=cut(" ".join(x.text.split()), SNIPPET_CHARS)) for x in lines))
