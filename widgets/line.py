@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len, split_graphemes
 
+from store.text import fold
+
 Piece = tuple[str, str]  # text, style names of `widgets.palette` with spaces between
 
 
@@ -200,3 +202,32 @@ def mark_words(pieces: Iterable[Piece], starts: Iterable[tuple[int, int]], mark:
         out.extend(mark_ranges(text, local, style, mark) if local else [(text, style)])
         at += len(text)
     return tuple(out)
+
+
+def find_spans(lines: list[str], words: str) -> list[list[tuple[int, int, int, bool]]]:
+    """Where `words` are in wrapped lines, case and accents aside, also across the end of a line.
+
+    Per line: start, end, number of the find, and whether it begins there.
+    """
+    out: list[list[tuple[int, int, int, bool]]] = [[] for _ in lines]
+    wanted = fold(words)
+    if not wanted:
+        return out
+    text = fold(" ".join(lines))
+    starts = [0]
+    for item in lines:
+        starts.append(starts[-1] + len(item) + 1)
+    at, number, y = text.find(wanted), 0, 0
+    while at >= 0:
+        end = at + len(wanted)
+        while starts[y + 1] <= at:
+            y += 1
+        row = y
+        while row < len(lines) and starts[row] < end:
+            begin, finish = max(0, at - starts[row]), min(len(lines[row]), end - starts[row])
+            if begin < finish:
+                out[row].append((begin, finish, number, row == y))
+            row += 1
+        number += 1
+        at = text.find(wanted, end)
+    return out

@@ -16,9 +16,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from store.rows import AnyRow
-from store.text import fold
 
-from .line import Line, mark_words
+from .line import Line, find_spans, mark_words
 from .palette import palette, styled
 
 
@@ -60,6 +59,7 @@ class Row(Widget, can_focus=True):
         self._lines: tuple[tuple[int, int], list[Line]] | None = None
         self._strips: dict[int, Strip] = {}
         self._look: tuple[object, ...] = ()
+        self._finds: tuple[tuple[int, int, str], list[list[tuple[int, int, int, bool]]]] | None = None
         self._height = -1
         self.set_class(self.spaced, "-spaced")
 
@@ -132,10 +132,9 @@ class Row(Widget, can_focus=True):
     def _draw(self, item: Line, y: int, width: int, styles: dict[str, Style], selection: Selection | None) -> Strip:
         pieces = item.pieces
         if self.finding:
-            spans = self._found_spans(item)
-            current = self._current_span(y)
-            pieces = mark_words(pieces, [span for span in spans if span != current], "mark")
-            pieces = mark_words(pieces, [current] if current else [], "found")
+            spans = self._found()[y]
+            pieces = mark_words(pieces, [(start, end) for start, end, nth, _ in spans if nth != self.found], "mark")
+            pieces = mark_words(pieces, [(start, end) for start, end, nth, _ in spans if nth == self.found], "found")
         span = selection.get_span(y) if selection is not None else None
         if span is not None:
             end = len(item.plain) if span[1] == -1 else span[1]
@@ -210,15 +209,17 @@ class Row(Widget, can_focus=True):
 
     def finds(self) -> int:
         """How many places of this row have the words looked for."""
-        return sum(len(self._found_spans(item)) for item in self.lines(self.content_size.width or 80))
+        return sum(begins for spans in self._found() for *_, begins in spans)
 
     def find_line(self, nth: int) -> int:
         """The line of the nth find."""
-        for y, item in enumerate(self.lines(self.content_size.width or 80)):
-            nth -= len(self._found_spans(item))
-            if nth < 0:
-                return y
-        return 0
+        last = 0
+        for y, spans in enumerate(self._found()):
+            for _, _, number, _ in spans:
+                last = y
+                if number >= nth:
+                    return y
+        return last
 
     def look_for(self, words: str, current: int = -1) -> None:
         """Mark `words`; the `current` find (or none, -1) stands out."""
@@ -226,24 +227,13 @@ class Row(Widget, can_focus=True):
             self.finding, self.found = words, current
             self.refresh()
 
-    def _found_spans(self, item: Line) -> list[tuple[int, int]]:
-        words = fold(self.finding)
-        if not words:
-            return []
-        text, out = fold(item.plain), []
-        at = text.find(words)
-        while at >= 0:
-            out.append((at, at + len(words)))
-            at = text.find(words, at + len(words))
-        return out
-
-    def _current_span(self, y: int) -> tuple[int, int] | None:
-        if self.found < 0:
-            return None
-        before = sum(len(self._found_spans(item)) for item in self.lines(self.content_size.width)[:y])
-        spans = self._found_spans(self.lines(self.content_size.width)[y])
-        nth = self.found - before
-        return spans[nth] if 0 <= nth < len(spans) else None
+    def _found(self) -> list[list[tuple[int, int, int, bool]]]:
+        """Per line: start, end, number of the find, whether it begins there (one may run over a line's end)."""
+        held = self.lines(self.content_size.width or 80)
+        key = (self.version, self.content_size.width, self.finding)
+        if self._finds is None or self._finds[0] != key:
+            self._finds = (key, find_spans([item.plain for item in held], self.finding))
+        return self._finds[1]
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected part of the drawn text."""
