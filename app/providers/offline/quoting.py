@@ -9,25 +9,32 @@ import datetime as dt
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from app.providers.offline.words import tokens
+from app.providers.offline.words import query_of, tokens
 from store.text import fold
 
 QUOTE_CHARS = 300
 _AFTER_HITS = 1_000  # the rank of lines that only stand near a hit
 _NEAR = 4  # lines of a read this far from its line may answer what was asked
 
+_BESIDE = 2  # … and this far it may decide without naming the topic
+_ON_TOPIC = 0.5
+_WORSE = 0.5
+
 _CUE = re.compile(
     r"\b(?:decided|it's decided|decision is|let'?s go with|let us go with|let'?s (?:do|take|use|book|pick)|agreed"
-    r"|ok(?:ay)?,? then|(?:we|i)'?ll (?:use|go with|take|do|book|pick|stick)|we will (?:use|go|take|do|book)"
+    r"|ok(?:ay)?,? then|(?:we|i)'?ll (?:use|go with|take|book|pick|stick)|we will (?:use|go with|take|book)"
     r"|(?:we're|we are|i'm|i am) going with|going with|went with|settled on|final(?: decision| choice| answer)"
     r"|(?:we|i) (?:picked|chose|booked)|it's settled|deal then|plan is|beschlossen|entschieden|on prend|quedamos)\b",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?…])[\"”’)]*\s+")
-_OWN_QUOTE = re.compile(r"— (?:you|the assistant|someone else|[^,—]{1,80}), in “")
+_OWN_WORDS = re.compile(  # an answer of this assistant, or a piece of one
+    r"” — [^“”\n]{1,80}, in “|” ended (?:on \d|with:)|these are the lines about “|^I looked through your chats"
+    r"|^(?:This is what (?:was said|I found)|More than one line)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +59,8 @@ class Quote:
 
     text: str
     said: Said
-    decides: bool
-    on_topic: bool
+    decides: bool  # some sentence of the line decides, and it speaks of what was asked
+    fit: float  # how much of what was asked is in the line; above 1 where the words stand together
 
 
 def data_of(text: str) -> dict[str, Any] | None:
@@ -112,11 +119,12 @@ def read_lines(data: dict[str, Any], message: str | None) -> list[Said]:
 
 
 def topic_words(query: str) -> list[str]:
-    """The words of a query, folded, cut to a stem that other forms share."""
-    return [_stem(fold(word)) for word in tokens(query.replace('"', " "))]
+    """The words of a query, folded."""
+    return [fold(word) for word in tokens(query.replace('"', " "))]
 
 
 def _stem(word: str) -> str:
+    """The word's beginning, which its other forms share."""
     return word if len(word) < 5 else word[: max(4, len(word) - 2)]
 
 
@@ -135,7 +143,7 @@ def piece(text: str, words: Sequence[str]) -> str:
     best, score = "", -1.0
     for part in sentences(text):
         folded = fold(part)
-        here = sum(word in folded for word in words) + (2 if decides(part) else 0)
+        here = sum(_stem(word) in folded for word in words) + (2 if decides(part) else 0)
         if here > score:
             best, score = part.strip(), here
     line = next((line for line in text.split("\n") if best and best in line), best).strip()
@@ -143,7 +151,7 @@ def piece(text: str, words: Sequence[str]) -> str:
         return line
     start = line.find(best)
     if len(best) > QUOTE_CHARS:
-        at = min((p for word in words if (p := fold(best).find(word)) >= 0), default=0)
+        at = min((p for word in words if (p := fold(best).find(_stem(word))) >= 0), default=0)
         begin = best.rfind(" ", 0, max(0, at - 60)) + 1 if at > 60 else 0
         end = begin + QUOTE_CHARS
         return best[
@@ -158,29 +166,61 @@ def piece(text: str, words: Sequence[str]) -> str:
 
 
 def quotes(found: Sequence[Said], read: Sequence[Said], query: str, asked: str) -> list[Quote]:
-    """What may be quoted, best first: lines that decide (newest first), then the order of the search.
+    """What may be quoted, best first: lines that decide (newest first), then those that fit best.
 
-    Left out: the same words again, the question itself, and answers of this assistant that quote such lines.
+    Left out: the same words again, the question itself, answers of this assistant that quote such lines, and lines that
+    fit much worse than the best one.
     """
     words = topic_words(query)
     out: list[Quote] = []
     seen: set[tuple[str, str]] = set()
+    ranks = {(line.chat, line.message): line.rank for line in reversed(found)}
     near = [line for line in read if line.distance is not None and abs(line.distance) <= _NEAR]
-    for line in (*read_first(near), *found):
-        if (line.chat, line.message) in seen or fold(line.text).strip() == fold(asked).strip():
+    whole = [replace(line, rank=ranks.get((line.chat, line.message), line.rank)) for line in read_first(near)]
+    for line in (*whole, *found):
+        if (line.chat, line.message) in seen or _asks_the_same(line, query, asked):
             continue
-        if line.who == "assistant" and _OWN_QUOTE.search(line.text):
+        if line.who == "assistant" and _OWN_WORDS.search(line.text):
             continue
-        folded = fold(line.text)
-        on_topic = line.distance is None or any(word in folded for word in words)
-        deciding = decides(line.text)
-        if not on_topic and not deciding:
-            continue
+        fit, deciding = fit_of(line.text, words), decides(line.text)
+        if line.distance is not None and not deciding and fit == 0:
+            continue  # it only stands beside a line that was found
         seen.add((line.chat, line.message))
-        out.append(Quote(piece(line.text, words), line, deciding, on_topic))
-    deciding_lines = sorted((q for q in out if q.decides), key=lambda q: (q.on_topic, _moment(q.said)), reverse=True)
-    rest = sorted((q for q in out if not q.decides), key=lambda q: q.said.rank)
-    return _once([*deciding_lines, *rest])
+        about = fit >= _ON_TOPIC or (line.distance is not None and abs(line.distance) <= _BESIDE)
+        out.append(Quote(piece(unnamed(line), words), line, deciding and about, fit))
+    first = sorted((q for q in out if q.decides), key=lambda q: (q.fit >= _ON_TOPIC, _moment(q.said)), reverse=True)
+    best = max((q.fit for q in out), default=0.0)
+    rest = [q for q in out if not q.decides and q.fit >= best - _WORSE]
+    return _once([*first, *sorted(rest, key=lambda q: (-q.fit, q.said.rank))])
+
+
+def _asks_the_same(line: Said, query: str, asked: str) -> bool:
+    """Whether the line is the question itself, put in another chat."""
+    text = line.text.strip()
+    if fold(text) == fold(asked.strip()):
+        return True
+    return line.who == "you" and text.endswith("?") and bool(query) and fold(query_of(text)) == fold(query)
+
+
+def fit_of(text: str, words: Sequence[str]) -> float:
+    """The share of the words (their stems) that are in the text, and more where all stand one after another."""
+    if not words:
+        return 0.0
+    folded = fold(text)
+    share = sum(_stem(word) in folded for word in words) / len(words)
+    if len(words) > 1 and share == 1:
+        if re.search(r"\W+".join(map(re.escape, words)), folded):
+            return share + 0.5
+        if re.search(r"\w*\W+".join(re.escape(_stem(word)) for word in words), folded):
+            return share + 0.25
+    return share
+
+
+def unnamed(line: Said) -> str:
+    """The text without the speaker's name, which imports of talks put before it."""
+    name, colon, rest = line.text.partition(": ")
+    named = bool(colon and line.from_) and (name == line.name or (line.who == "you" and len(name.split()) == 1))
+    return rest if named else line.text
 
 
 def read_first(lines: Sequence[Said]) -> list[Said]:

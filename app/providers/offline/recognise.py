@@ -13,9 +13,10 @@ from typing import Any
 from app.providers.offline import commands, manners
 from app.providers.offline.dates import days_of
 from app.providers.offline.intent import PAST, Intent, word_set
-from app.providers.offline.titles import Titles, anywhere, at_start
+from app.providers.offline.titles import Titles, anywhere
 from app.providers.offline.words import query_of, straight, tokens, without_opener
 
+CHATS = 8  # as many as search_chats gives
 DECIDED = "decided agreed"  # what is looked for when only a decision was asked for
 
 _I = re.IGNORECASE
@@ -98,9 +99,6 @@ def _past(asked: str, text: str, titles: Titles, today: dt.date | None) -> Inten
             return Intent("read", "read_chat", {"chat": named.chat}, named.title, named=named)
         args = {"query": query, "chat": named.chat}
         return Intent("search", "search_chats", args, query, decision, context, named, days)
-    whole = at_start(asked, titles)
-    if whole is not None and whole.whole and not asked[whole.end :].strip(" .!?\"”'"):
-        return Intent("read", "read_chat", {"chat": whole.chat}, whole.title, named=whole)
     query = query_of(rest)
     if not query and PAST.search(asked) and (days is None or decision):
         query = DECIDED
@@ -108,7 +106,7 @@ def _past(asked: str, text: str, titles: Titles, today: dt.date | None) -> Inten
         query = " ".join(tokens(text)[:6]) or " ".join(text.split())[:100]
         if not any(char.isalnum() for char in query):
             return Intent("manners")
-    args = {"query": query}
+    args = {"query": query, "limit": CHATS}
     if days is not None:
         args |= {"after": days.after} | ({"before": days.before} if days.before else {})
     return Intent("search", "search_chats", args, query, decision, context, None, days)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from app.providers.offline.intent import Intent
-from app.providers.offline.quoting import Quote, Said, attribution, data_of, day, quotes, speaker
+from app.providers.offline.quoting import Quote, Said, attribution, data_of, day, quotes, speaker, unnamed
 
 QUOTES_MOST = 5
 _BLOCK_LINES, _BLOCK_CHARS = 24, 1_500
@@ -120,13 +120,13 @@ def past_answer(intent: Intent, found: Sequence[Said], read: Sequence[Said], not
         return f"{block[0]}{more}{_tail(notes)}"
     if not every:
         return nothing(query, notes)
-    deciding = [quote for quote in every if quote.decides and quote.on_topic]
+    deciding = [quote for quote in every if quote.decides]
     shown = every[:QUOTES_MOST]
     about = f" about “{_shown(query)}”" if query else ""
     if len(deciding) > 1:
-        head = f"More than one line decides{about}; the newest first:"
+        head = f"More than one line seems to decide{about}; the newest first:"
     elif deciding:
-        head = f"This is what I found{about}; the first line decides:"
+        head = f"This is what I found{about}; the first line seems to decide it:"
     elif intent.decision:
         head = f"I found no line that plainly decides it; these are the lines{about}:"
     else:
@@ -153,7 +153,7 @@ def read_answer(read: Sequence[Said], notes: str) -> str:
     head = f"“{title}” ended" + (f" on {when}" if when else "") + " with:"
     lines = []
     for said in last:
-        first = next((line.strip() for line in said.text.split("\n") if line.strip()), "")
+        first = next((line.strip() for line in unnamed(said).split("\n") if line.strip()), "")
         lines.append(f"- {speaker(said)}: “{_whole_words(first, _END_CHARS)}”")
     return f"{head}\n" + "\n".join(lines) + _tail(notes)
 

@@ -1,7 +1,7 @@
 """Which of the person's chats a sentence names; pure.
 
-A title counts as named when it stands there whole with two words or more, or when "chat" stands beside it or quotes
-around it. One word of a title alone never does: it may be the topic.
+Chats are often titled by their first words, so a title in a sentence may be the topic and nothing else. It counts as
+named only when "chat" or quotes stand beside it, or a word that takes a chat before it ("in Lisbon trip", "open …").
 """
 
 from __future__ import annotations
@@ -17,6 +17,11 @@ Titles = Sequence[tuple[str, str]]  # (chat id, title), newest first
 
 _WORD = re.compile(r"[^\W_]+(?:['&+#._-][^\W_]+)*", re.UNICODE)
 _CHAT_WORD = r"(?:chat|conversation|thread|column)s?\b"
+_TAKES_A_CHAT = re.compile(
+    r"(?:\b(?:in|inside|within|from|open|read|reopen|see)|\b(?:end|start|beginning|rest) of"
+    r"|\b(?:what|how)(?:'s| is| are))\s+(?:the\s+|my\s+|our\s+)?$",
+    re.IGNORECASE,
+)
 _SMALL = frozenset(("a", "an", "the", "of", "for", "in", "on", "and", "to", "my", "our", "with", "at", "chat", "new"))
 
 
@@ -99,7 +104,7 @@ def _inside(text: str, chat: str, title: str) -> Named | None:
         if flat[at : at + len(wanted)] != wanted:
             continue
         start, end = words[at][1], words[at + len(wanted) - 1][2]
-        if len(wanted) > 1 or _marked(text, start, end):
+        if _marked(text, start, end, several=len(wanted) > 1):
             return _closed(text, chat, title, _lead(text, start), end, whole=True)
     for match in re.finditer(rf"\b(?:the|my|our|in|from)\s+(\S.{{0,60}}?)\s+{_CHAT_WORD}", text, re.IGNORECASE):
         part = match.group(1)
@@ -110,11 +115,13 @@ def _inside(text: str, chat: str, title: str) -> Named | None:
     return None
 
 
-def _marked(text: str, start: int, end: int) -> bool:
-    """Whether a one-word title is clearly meant as a chat: quoted, or with "chat" beside it."""
+def _marked(text: str, start: int, end: int, *, several: bool) -> bool:
+    """Whether a whole title is meant as a chat: quoted, with "chat" beside it, or after a word that takes a chat."""
     quoted = text[start - 1 : start] in tuple("\"“'«") and text[end : end + 1] in tuple("\"”'»")
     beside = re.match(rf"\s+{_CHAT_WORD}", text[end:], re.IGNORECASE)
-    return bool((start and quoted) or beside or re.search(r"\bchat\s+$", text[:start], re.IGNORECASE))
+    before = text[:start]
+    after_chat = re.search(r"\bchat\s+$", before, re.IGNORECASE)
+    return bool((start and quoted) or beside or after_chat or (several and _TAKES_A_CHAT.search(before)))
 
 
 def _lead(text: str, start: int) -> int:

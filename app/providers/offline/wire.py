@@ -28,7 +28,7 @@ from app.ports import (
 from app.providers.offline import replies
 from app.providers.offline.intent import Intent
 from app.providers.offline.quoting import Said, data_of, decides, found_lines, read_lines
-from app.providers.offline.recognise import recognise
+from app.providers.offline.recognise import CHATS, recognise
 from store.clock import Clock, SystemClock, iso
 from store.ids import CALL, new_id
 
@@ -186,9 +186,9 @@ def _look_again(intent: Intent, done: Sequence[_Done], offered: frozenset[str]) 
             return None
         if last.args.get("chat") and intent.named is not None:
             query = f"{intent.named.title} {intent.args['query']}"[:200]
-            return "search_chats", {"query": query}
+            return "search_chats", {"query": query, "limit": CHATS}
         if last.args.get("after") or last.args.get("before"):
-            return "search_chats", {"query": last.args["query"]}
+            return "search_chats", {"query": last.args["query"], "limit": CHATS}
         return None
     if "read_chat" not in offered or not last.args.get("query"):
         return None
