@@ -87,6 +87,8 @@ _NUMBERS = {
 
 def wait(asked: str, titles: Titles) -> Intent | None:
     """ "Wait for X", "let me know when X is done", "wait 20 minutes"."""
+    if re.fullmatch(r"(?:wait|hold on) an? (?:sec|second|minute|moment|bit)\b.*", asked, _IS):
+        return None  # a manner of speaking
     if match := _WAIT_TIME.fullmatch(asked):
         amount, unit = (group.lower() for group in match.groups() if group)
         minutes = float(_NUMBERS.get(amount) or amount) * {"s": 1 / 60, "m": 1, "h": 60}[unit[0]]
@@ -144,7 +146,7 @@ def message(asked: str, titles: Titles) -> Intent | None:
     """ "Tell X that …"; "tell me …" isn't one."""
     match = _MESSAGE.match(asked)
     if not match:
-        return None
+        return _spoken_to(asked, titles)
     rest = asked[match.end() :]
     if re.match(r"(?:me|us|you|myself)\b", rest, _I):
         return None
@@ -157,6 +159,14 @@ def message(asked: str, titles: Titles) -> Intent | None:
     if not words:
         return None
     return Intent("message", "message_chat", {"chat": named.chat, "text": words}, named=named)
+
+
+def _spoken_to(asked: str, titles: Titles) -> Intent | None:
+    """ "Fix the login: please add tests"."""
+    named = at_start(asked, titles)
+    if named is None or not named.whole or not (after := re.match(r"\s*:\s+(\S.*)", asked[named.end :], re.DOTALL)):
+        return None
+    return Intent("message", "message_chat", {"chat": named.chat, "text": after.group(1).strip()}, named=named)
 
 
 def _says_chat(rest: str) -> bool:

@@ -49,7 +49,7 @@ def word_set(words: str) -> frozenset[str]:
 
 PAST = re.compile(
     r"\b(?:did (?:i|we|you)|(?:i|we|you)(?:'ve| have| had)? (?:said|told|talked|discussed|decided|agreed|mentioned|"
-    r"gave|made|picked|chose|saw|used|did)|have (?:i|we|you)|earlier|last time|previous(?:ly)?|remember|remind me|"
-    r"my (?:other |old |earlier )?chats?|before\b|again\b|conversations?)",
+    r"gave|made|picked|chose|saw|used|did)|have (?:i|we|you)|were (?:i|we)|where (?:i|we) (?:left|stopped)|earlier|"
+    r"last time|previous(?:ly)?|remember|remind me|my (?:other |old |earlier )?chats?|before\b|again\b|conversations?)",
     re.IGNORECASE,
 )

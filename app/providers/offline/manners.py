@@ -29,7 +29,7 @@ _OTHER = word_set(
     """ok okay k kk yes yep yeah yup no nope nah lol haha hahaha hm hmm wow oops sorry bye goodbye later see tomorrow
     soon night day fine alright right wrong correct true false mind meant mean wait stop cancel continue carry exactly
     indeed works worked sounds agreed sense welcome doing today bad dumb stupid useless helpful funny love hate really
-    test testing there friend mate buddy nevermind undo"""
+    test testing there friend mate buddy nevermind undo forget minute second sec moment"""
 )
 _CHATTER = _THANKS | _GREETING | _OTHER
 _QUESTIONS = word_set("what when where who which how did have why")

@@ -11,11 +11,12 @@ import re
 from typing import Any
 
 from app.providers.offline import commands, manners
-from app.providers.offline.dates import days_of
+from app.providers.offline.dates import Days, days_of
 from app.providers.offline.intent import PAST, Intent, word_set
-from app.providers.offline.titles import Titles, anywhere
+from app.providers.offline.titles import Titles, anywhere, at_start
 from app.providers.offline.words import query_of, straight, tokens, without_opener
 
+_NEWEST_DAYS = 31
 CHATS = 8  # as many as search_chats gives
 DECIDED = "decided agreed"  # what is looked for when only a decision was asked for
 
@@ -42,7 +43,7 @@ def recognise(text: str, titles: Titles = (), today: dt.date | None = None) -> I
     return manners.small_talk(plain, asked) or _past(asked or plain, text, titles, today)
 
 
-_ANCHOR = word_set("chats conversations columns threads chat column conversation")
+_ANCHOR = word_set("chats conversations columns threads chat column conversation everyone everybody")
 _BUSY = word_set("running working busy active streaming")
 _DOING = _ANCHOR | word_set("list doing status going open needs waiting")
 _ASKING = word_set("else anything which who anyone")
@@ -64,6 +65,9 @@ _IS_IT_DOING = re.compile(
 )
 
 
+_OVER = r"\s*(?:still )?(?:finished|finish|ended|done|ready|running|working|busy|stopped|idle)(?: yet| now)?\W*"
+
+
 def _list(asked: str, titles: Titles) -> Intent | None:
     words = [word.lower() for word in tokens(asked)]
     if words and all(word in _LISTING for word in words):
@@ -71,6 +75,10 @@ def _list(asked: str, titles: Titles) -> Intent | None:
         anchored = len(words) > 1 and any(word in _ANCHOR for word in words) and any(word in _DOING for word in words)
         if anchored or (busy and any(word in _ASKING for word in words)):
             return Intent("list", "list_chats", {"which": "working" if busy else "all"})
+    still = re.match(r"(?:is|has|did)\s+", asked, _I)
+    named = at_start(asked[still.end() :], titles) if still else None
+    if named and re.fullmatch(_OVER, asked[still.end() + named.end :] if still else "", _I):
+        return Intent("list", "list_chats", {"which": "all"}, named=named)
     if named := anywhere(asked, titles):
         rest = f"{asked[: named.start]} {asked[named.end :]}".lower()
         if _IS_IT_DOING.fullmatch(rest):
@@ -88,9 +96,13 @@ _READING = word_set(
 def _past(asked: str, text: str, titles: Titles, today: dt.date | None) -> Intent:
     named = anywhere(asked, titles)
     rest = asked if named is None else f"{asked[: named.start]} {asked[named.end :]}"
-    days = days_of(rest, today) if today is not None and (PAST.search(rest) or named) else None
+    days = days_of(rest, today) if today is not None else None
     if days is not None:
-        rest = rest.replace(days.words, " ", 1)
+        timeless = rest.replace(days.words, " ", 1)
+        if PAST.search(rest) or named or not query_of(timeless):
+            rest = timeless
+        else:
+            days = None
     decision, context = bool(_DECISION.search(rest)), bool(_CONTEXT.search(rest))
     args: dict[str, Any]
     if named is not None:
@@ -100,8 +112,10 @@ def _past(asked: str, text: str, titles: Titles, today: dt.date | None) -> Inten
         args = {"query": query, "chat": named.chat}
         return Intent("search", "search_chats", args, query, decision, context, named, days)
     query = query_of(rest)
-    if not query and PAST.search(asked) and (days is None or decision):
-        query = DECIDED
+    if PAST.search(asked) and not query_of(rest, _READING):
+        query = DECIDED if decision else ""
+        if not query and days is None and today is not None:  # "continue where we left off": the newest chats
+            days = Days("", (today - dt.timedelta(days=_NEWEST_DAYS)).isoformat())
     if not query and days is None:
         query = " ".join(tokens(text)[:6]) or " ".join(text.split())[:100]
         if not any(char.isalnum() for char in query):

@@ -19,7 +19,7 @@ _WORD = re.compile(r"[^\W_]+(?:['&+#._-][^\W_]+)*", re.UNICODE)
 _CHAT_WORD = r"(?:chat|conversation|thread|column)s?\b"
 _TAKES_A_CHAT = re.compile(
     r"(?:\b(?:in|inside|within|from|open|read|reopen|see)|\b(?:end|start|beginning|rest) of"
-    r"|\b(?:what|how)(?:'s| is| are))\s+(?:the\s+|my\s+|our\s+)?$",
+    r"|\b(?:what|how)(?:'s| is| are| did))\s+(?:the\s+|my\s+|our\s+)?$",
     re.IGNORECASE,
 )
 _SMALL = frozenset(("a", "an", "the", "of", "for", "in", "on", "and", "to", "my", "our", "with", "at", "chat", "new"))

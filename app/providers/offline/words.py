@@ -9,7 +9,7 @@ from store.limits import MODEL_QUERY_CHARS
 _QUERY_WORDS = 12
 
 _QUOTED = re.compile(r'"([^"\n]{1,120})"|“([^”\n]{1,120})”|„([^“”\n]{1,120})[“”]|«([^»\n]{1,120})»')
-_TOKEN = re.compile(r"[^\s\"“”„«»,;!?()\[\]{}…]+")
+_TOKEN = re.compile(r"[^\s\"“”„«»,;!?¿¡()\[\]{}…]+")
 _EDGES = ".:'’‘`*_~-–—/\\<>|="
 
 _ENGLISH = """
@@ -110,6 +110,7 @@ def query_of(text: str, besides: frozenset[str] = frozenset()) -> str:
 
 _OPENERS = re.compile(
     r"(?:(?:hey|hi|hello|ok|okay|so|um+|well|please|pls|plz|now|and|but|just)\b[,.!\s]*"
+    r"|(?:wait|hold on|hang on)(?: an? (?:sec|second|minute|moment|bit))?[,.!…]+\s*(?=\S)"
     r"|(?:can|could|would|will) you (?:please |pls |just )*"
     r"|(?:i want|i need|i'd like) you to )+",
     re.IGNORECASE,
