@@ -17,7 +17,8 @@ from store.limits import SETTINGS_BYTES, SETTINGS_PROBLEMS
 from store.text import safe_text
 
 SETTINGS_VERSION = 1
-MODELS = ("openai", "openai-responses", "anthropic", "google", "scripted")
+SERVERS = ("openai", "anthropic", "google", "openrouter", "ollama", "llamacpp", "lmstudio", "vllm")
+MODELS = (*SERVERS, "openai-responses", "scripted")
 Consent = Literal["always", "ask", "never"]
 
 
@@ -70,11 +71,21 @@ class ProviderSettings(Part):
 
 
 class ProvidersSettings(Part):
-    """The three kinds of provider."""
+    """The providers and local servers."""
 
     openai: ProviderSettings = ProviderSettings()
     anthropic: ProviderSettings = ProviderSettings()
     google: ProviderSettings = ProviderSettings()
+    openrouter: ProviderSettings = ProviderSettings()
+    ollama: ProviderSettings = ProviderSettings()
+    llamacpp: ProviderSettings = ProviderSettings()
+    lmstudio: ProviderSettings = ProviderSettings()
+    vllm: ProviderSettings = ProviderSettings()
+
+    def given_keys(self) -> list[str]:
+        """The keys written in the file, to be hidden wherever they come up."""
+        parts = (getattr(self, name) for name in SERVERS)
+        return [part.api_key.get_secret_value() for part in parts if part.api_key is not None]
 
 
 class Settings(Part):

@@ -21,7 +21,7 @@ ExportFormat = Literal["md", "json", "html"]
 _KEPT = frozenset({"id", "chat", "seq", "at", "type", "v", "from_chat"})  # what names things isn't words
 _WHO = {"you": "You", "them": "Someone else", "assistant": "Assistant", "forwarded": "Forwarded from someone else"}
 _HTML_START = re.compile(r"<(?=[A-Za-z/!?])")
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~-])")
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~])")
 
 
 def exported(summary: ChatSummary, events: Iterable[Stored], form: ExportFormat, clean: Clean) -> Iterator[str]:

@@ -135,3 +135,4 @@ SETTLE_LOOK_SECONDS: Final = 0.02
 LOG_BYTES: Final = 1_000_000
 LOG_FILES: Final = 3
 CRASH_FILES: Final = 10
+IMPORT_INDEX_SECONDS: Final = 600.0  # an import waits so long for the index, then leaves the rest to the next start

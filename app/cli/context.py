@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any, NoReturn
 from app.cli import USAGE
 from app.cli.failures import CliError, say
 from app.paths import Home
-from app.settings import Settings, load
+from app.settings import SERVERS, Settings, load
 from store.clock import Clock, ManualClock, SystemClock
 
 
@@ -47,15 +48,26 @@ class Context:
 def opened(words: Sequence[str], *, quiet: bool = False) -> Context:
     """The context; problems of the settings are said on the error stream unless `quiet`."""
     from app.diagnostics import start_log
-    from app.guard.secrets import clean
 
     home = Home.default()
     settings, problems = load(home, words)
     if home.root.is_dir():
-        start_log(home, clean)
+        start_log(home, cleaner(settings))
     for problem in () if quiet else problems:
         say(problem)
     return Context(home, settings, tuple(problems))
+
+
+def cleaner(settings: Settings) -> Callable[[str], str]:
+    """Hides secrets by their shape, and every provider key there is, in the settings or the environment."""
+    from app.guard.redactor import Redactor
+    from app.guard.secrets import clean
+    from app.providers.endpoints import PRESETS
+
+    names = {name for preset in PRESETS for name in preset.key_envs}
+    names |= {part.key_env for part in map(settings.providers.__getattribute__, SERVERS) if part.key_env}
+    known = Redactor([*settings.providers.given_keys(), *(os.environ[n] for n in names if n in os.environ)])
+    return lambda text: clean(known.clean(text))
 
 
 def clock_of(environ: Any) -> Clock:

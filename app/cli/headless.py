@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from app.aio import TaskSet
@@ -96,6 +97,7 @@ class Headless:
         self._services = services
         self._session: SessionLike = services.session
         self._store = services.store
+        self._clean: Callable[[str], str] = lambda text: clean(services.redactor.clean(text))
         self._tasks = TaskSet()
         self._ending = asyncio.Event()
         self._in = LinesIn(fd_in)
@@ -202,7 +204,7 @@ class Headless:
         try:
             ok = await self._do(ref, command)
         except CommandError as error:
-            self._fail(ref, error.code, clean(error.message))
+            self._fail(ref, error.code, self._clean(error.message))
         except Exception:  # one command's fault ends neither the others nor the program
             log.exception("headless %s", getattr(command, "do", "?"))
             self._fail(ref, "failed", OURS_TO_SAY)
@@ -214,7 +216,8 @@ class Headless:
             case SearchChats():
                 return await self._search(command)
             case ListChats():
-                return {"chats": [summary_line(s.to_json()) for s in await self._store.read(self._store.summaries)]}
+                chats = await self._store.read(self._store.summaries)
+                return {"chats": [summary_line(s.to_json(), self._clean) for s in chats]}
             case ReplayEvents(after=after, chat=chat):
                 return await self._replay(ref, after, chat)
             case Settle(chat=chat, timeout=timeout):
@@ -228,8 +231,9 @@ class Headless:
     async def _settle(self, chat: str | None, seconds: float) -> dict[str, Any]:
         waiting = await self._session.settle(chat, seconds)
         last = self._store.last_id()
-        end = asyncio.get_running_loop().time() + 1
-        while self._sent < last and asyncio.get_running_loop().time() < end:  # what led here is told before it
+        for _ in range(500):  # what led here is told before it, a second at most
+            if self._sent >= last:
+                break
             await asyncio.sleep(0.002)
         return {"waiting": waiting}
 
@@ -263,7 +267,7 @@ class Headless:
         answer: SearchAnswer = await self._services.search.search(query, lane="tools")
         if answer.broken:
             raise CommandError("failed", answer.broken)
-        return answer_line(answer)
+        return answer_line(answer, self._clean)
 
     def _known(self, chat: str | None) -> None:
         if chat is not None and self._store.summary(chat) is None:
@@ -275,6 +279,6 @@ def live_line(live: Live) -> dict[str, Any]:
     return {"live": True, "chat": live.chat, "kind": live.kind, **live.data}
 
 
-def summary_line(summary: dict[str, Any]) -> dict[str, Any]:
+def summary_line(summary: dict[str, Any], filtered: Callable[[str], str]) -> dict[str, Any]:
     """A chat summary with its words filtered."""
-    return summary | {"title": clean(summary["title"]), "preview": clean(summary["preview"])}
+    return summary | {"title": filtered(summary["title"]), "preview": filtered(summary["preview"])}

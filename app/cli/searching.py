@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,9 @@ def asked_of(
     return SearchQuery(text, limit, start, end, who, chat, resolved)
 
 
-def answer_line(answer: SearchAnswer) -> dict[str, Any]:
+def answer_line(answer: SearchAnswer, filtered: Callable[[str], str] = clean) -> dict[str, Any]:
     """The shape of `search_chats`, uncut; the person's own private chats are marked."""
-    out = answer_json(answer, clean, query_most=QUERY_CHARS)
+    out = answer_json(answer, filtered, query_most=QUERY_CHARS)
     for group, found in zip(answer.groups, out["chats"], strict=True):
         if group.chat.private:
             found["private"] = True
