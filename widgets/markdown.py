@@ -15,10 +15,13 @@ from store.text import safe_text
 
 from .code import code_pieces
 from .line import BLANK, Line, Piece, fit_pieces, wrap
-from .table import Table, table_lines
+from .table import Table, plain_table, table_lines
 
 NESTING: Final = 8  # quotes and lists deeper than this are drawn at this depth
 PARSE_CHARS: Final = 8_000  # a longer text is parsed in parts, since the parser is quadratic in places
+MARKS_MOST: Final = 1_000  # brackets or backticks in a part; more make the parser slow
+_BIG_TABLE: Final = re.compile(r"(?m)^ {0,3}\|.*\n {0,3}\|[ :|-]+\n(?: {0,3}\|.*(?:\n|\Z))+")
+_LINE_START: Final = re.compile(r"\n(?=\S)")
 _DEEP: Final = re.compile(r"(?m)^[ \t]*(?:(?:>[ \t]?|[-*+][ \t]|\d{1,9}[.)][ \t]){9,})")
 _INDENTED: Final = re.compile(r"(?m)^(?: {24,}|\t{6,})(?:[-*+]|\d{1,9}[.)])[ \t]")
 _FENCE: Final = re.compile(r"(?m)^ {0,3}(`{3,}|~{3,})(.*)$")
@@ -53,18 +56,37 @@ def parse(text: str) -> list[Block]:
     if len(text) <= PARSE_CHARS:
         return _parse_part(text)
     blocks: list[Block] = []
+    at = 0
+    for found in _BIG_TABLE.finditer(text):
+        before = text[at : found.start()]
+        if len(found[0]) > PARSE_CHARS // 2 and not open_fence(before):
+            blocks.extend(_parse_long(before))
+            blocks.extend((Block("table", table=plain_table(found[0])), Block("blank")))
+            at = found.end()
+    return blocks + _parse_long(text[at:])
+
+
+def _parse_long(text: str) -> list[Block]:
+    """A part at a time, parted where a block ends or a line begins; a fence goes on in the next part."""
+    blocks: list[Block] = []
     at, fence = 0, ""
     while at < len(text):
         end = at + PARSE_CHARS
         if end < len(text):
-            cut = text.rfind("\n\n", at + PARSE_CHARS // 2, end)
-            cut = cut if cut >= 0 else text.rfind("\n", at + PARSE_CHARS // 2, end)
-            end = cut + 1 if cut >= 0 else end
+            end = _part_end(text, at + PARSE_CHARS // 2, end)
         part = f"{fence}\n{text[at:end]}" if fence else text[at:end]
         blocks.extend(_parse_part(part))
         fence = open_fence(part)
         at = end
     return blocks
+
+
+def _part_end(text: str, low: int, high: int) -> int:
+    cut = text.rfind("\n\n", low, high)
+    if cut < 0:
+        starts = [found.start() for found in _LINE_START.finditer(text, low, high)]
+        cut = starts[-1] if starts else text.rfind("\n", low, high)
+    return cut + 1 if cut >= 0 else high
 
 
 def open_fence(text: str) -> str:
@@ -82,13 +104,14 @@ def open_fence(text: str) -> str:
 
 
 def _parse_part(text: str) -> list[Block]:
-    if _DEEP.search(text) or _DENSE.search(text) or _INDENTED.search(text):
+    hard = text.count("[") > MARKS_MOST or text.count("`") > MARKS_MOST or _DENSE.search(text)
+    if hard or _DEEP.search(text) or _INDENTED.search(text):
         return [Block("text", [(text.strip("\n"), "")])]
     return _Builder().build(_parser().parse(text))
 
 
-def lay_out(blocks: list[Block], width: int) -> list[Line]:
-    """The blocks as lines of at most `width` cells."""
+def lay_out(blocks: list[Block], width: int, whole: bool = False) -> list[Line]:
+    """The blocks as lines of at most `width` cells; `whole` shows all rows of a large table."""
     out: list[Line] = []
     for block in blocks:
         match block.kind:
@@ -102,7 +125,8 @@ def lay_out(blocks: list[Block], width: int) -> list[Line]:
                 out.extend(_code(block, width))
             case "table" if block.table is not None:
                 room = max(8, width - sum(cell_len(text) for text, _ in block.rest))
-                out.extend(Line((*block.rest, *item.pieces)) for item in table_lines(block.table, room))
+                cut = table_lines(block.table, room, whole)
+                out.extend(Line((*block.rest, *item.pieces), item.target, item.quiet) for item in cut)
             case _:
                 out.extend(_text(block, width))
     while out and out[-1] is BLANK:

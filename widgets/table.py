@@ -23,13 +23,20 @@ class Table:
     head: int = 1
 
 
-def table_lines(table: Table, width: int) -> list[Line]:
-    """The table at `width` cells."""
+def plain_table(text: str) -> Table:
+    """A table too large for the parser, its cells as they are written."""
+    rows = [line.strip().removeprefix("|").removesuffix("|").split("|") for line in text.splitlines()]
+    del rows[1:2]
+    return Table([[[(cell.strip(), "")] for cell in row] for row in rows], [])
+
+
+def table_lines(table: Table, width: int, whole: bool = False) -> list[Line]:
+    """The table at `width` cells; the last line of a cut one has the target "more"."""
     columns = max((len(row) for row in table.rows), default=0)
     if not columns:
         return []
     if columns > COLUMNS_MOST or columns * len(table.rows) > CELLS_MOST or columns * 4 > width:
-        return _cut_block(table, columns, width)
+        return _cut_block(table, columns, width, len(table.rows) if whole else CUT_ROWS + table.head)
     widths = _widths(table, columns, width)
     out: list[Line] = []
     for number, row in enumerate(table.rows):
@@ -68,8 +75,8 @@ def _widths(table: Table, columns: int, width: int) -> list[int]:
     return widths
 
 
-def _cut_block(table: Table, columns: int, width: int) -> list[Line]:
-    shown = table.rows[: CUT_ROWS + table.head]
+def _cut_block(table: Table, columns: int, width: int, most: int) -> list[Line]:
+    shown = table.rows[:most]
     out = []
     for row in shown:
         text: list[Piece] = []
@@ -78,11 +85,10 @@ def _cut_block(table: Table, columns: int, width: int) -> list[Line]:
                 text.append((" │ ", "rule"))
             text.extend(cell)
         out.append(Line(fit_pieces(text, width)))
-    out.append(Line(fit_pieces([(_words(table, columns, len(shown)), "muted")], width)))
+    size = f"… {columns} columns × {len(table.rows) - table.head} rows"
+    more = len(table.rows) - len(shown)
+    if more > 0:
+        out.extend(wrap([(f"{size} · Enter shows {more:,} more rows", "accent")], width, target="more"))
+    else:
+        out.extend(wrap([(f"{size}, cut at the edge · c copies the message", "muted")], width))
     return out
-
-
-def _words(table: Table, columns: int, shown: int) -> str:
-    more = len(table.rows) - shown
-    rows = f"{more} more rows" if more > 0 else "long rows cut"
-    return f"… table of {columns} columns × {len(table.rows) - table.head} rows, {rows}; copy the message for all of it"

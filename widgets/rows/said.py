@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 from store.rows import AnyRow, SaidRow
 from store.text import safe_text
 from widgets.line import Line, Piece, line, wrap
+from widgets.markdown import lay_out, parse
 from widgets.marks import BAR, FOLDED, OPEN, STOPPED, clock_time, count
 from widgets.names import person
 from widgets.row import Row
@@ -83,7 +84,7 @@ class Said(Row):
             return self._grown.lines(model.text, width)
         body = cut_text(model.text, FIRST_CHARS * self._share)
         if model.who == "assistant":
-            lines = Growing().lines(body, width)
+            lines = lay_out(parse(safe_text(body)), width, whole=self._share > 1)
         else:
             bar = (f"{BAR} ", "rule") if model.who == "forwarded" else ("", "")
             lines = wrap([(safe_text(body).rstrip(), "")], width, first=bar, rest=bar)
