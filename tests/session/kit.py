@@ -87,6 +87,7 @@ class Kit:
     clock: ManualClock
     recorder: Recorder
     wires: ScriptedWires
+    registry: Registry
 
     async def new(self, **fields: Any) -> str:
         return str((await self.session.do(cmd.NewChat(**fields)))["chat"])
@@ -111,17 +112,17 @@ async def open_kit(
 ) -> AsyncIterator[Kit]:
     """A running session; steps as ScriptedWire takes them."""
     clock = ManualClock()
-    store = Store(path / "store.db", clock)
+    path.mkdir(exist_ok=True)
+    store = Store.open(path, clock)
     recorder = Recorder()
     recorder.attach(store)
     scripted = ScriptedWire(steps, **wire)
     found = ScriptedWires({MODEL: scripted, **(wires or {})})
-    session, tasks = build_session(
-        store, clock, found, Registry(tools), gate=gate, defaults=Defaults(MODEL), search=search
-    )
+    registry = Registry(tools)
+    session, tasks = build_session(store, clock, found, registry, gate=gate, defaults=Defaults(MODEL), search=search)
     await session.start()
     try:
-        yield Kit(session, store, scripted, clock, recorder, found)
+        yield Kit(session, store, scripted, clock, recorder, found, registry)
     finally:
         await session.close()
         await tasks.close()
