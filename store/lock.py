@@ -43,7 +43,9 @@ class HomeLock:
         self._lock = lock
         me = {"pid": os.getpid(), "started": _started(os.getpid()), "since": self._clock.now_ms()}
         try:
-            self._note.write_text(json.dumps(me))
+            handle = os.open(self._note, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+            with os.fdopen(handle, "w") as note:
+                json.dump(me, note)
         except OSError as error:
             self.release()
             raise StoreError(f"Shoal's folder can't be written to ({error.strerror}).") from error

@@ -57,7 +57,7 @@ def for_writing(path: Path, clock: Clock) -> Opened:
         return opened
     notices: list[str] = []
     closed = _closed_in_order(path)
-    _mend(path, closed, _stamp(clock), notices)
+    _mend(path, closed, _stamp(clock, path), notices)
     conn = db.connect(path)
     try:
         tables.migrate(conn)
@@ -82,7 +82,9 @@ def closed_now(path: Path) -> None:
     """Note that the file was left in order, and how it looks, so that the next start need not check it."""
     if _size(_beside(path, "-wal")) == 0:
         found = path.stat()
-        _mark(path).write_text(json.dumps([found.st_size, found.st_mtime_ns]))
+        handle = os.open(_mark(path), os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+        with os.fdopen(handle, "w") as mark:
+            json.dump([found.st_size, found.st_mtime_ns], mark)
 
 
 def suspect(path: Path) -> None:
@@ -172,17 +174,21 @@ def _uuid_of_file(path: Path) -> object:
 
 
 def _aside(path: Path, stamp: str, parts: tuple[str, ...]) -> str | None:
-    """Rename the file's parts that exist; answers the new name of the first that isn't empty or a mere cache."""
+    """Rename the file's parts that exist; answers the new name of the first.
+
+    Only an empty journal and the `-shm`, which is a cache of the journal and holds nothing, aren't kept.
+    """
     told: str | None = None
     for part in parts:
         old = _beside(path, part)
         if not old.exists():
             continue
+        if part == "-shm" or (part == "-wal" and _size(old) == 0):
+            old.unlink()
+            continue
         new = _aside_name(path, stamp, part)
-        worth = part != "-shm" and (part == "" or _size(old) > 0)
         os.replace(old, new)
-        if worth and told is None:
-            told = new.name
+        told = told or new.name
     return told
 
 
@@ -190,8 +196,12 @@ def _aside_name(path: Path, stamp: str, part: str) -> Path:
     return path.with_name(f"{path.name}.broken-{stamp}{part}")
 
 
-def _stamp(clock: Clock) -> str:
-    return iso(clock.now_ms())[:19].replace("-", "").replace(":", "").replace("T", "-")
+def _stamp(clock: Clock, path: Path) -> str:
+    """The date for set-aside names; none that was used already."""
+    date = iso(clock.now_ms())[:19].replace("-", "").replace(":", "").replace("T", "-")
+    used = {p.name for p in path.parent.glob(f"{path.name}.broken-{date}*")}
+    again = [f"{date}-{n}" for n in range(2, len(used) + 3)]
+    return next(s for s in [date, *again] if not any(u.startswith(f"{path.name}.broken-{s}") for u in used))
 
 
 def _read_only_reader(path: Path) -> Callable[[], db.Connection]:
