@@ -28,11 +28,12 @@ class NewChat(Command):
 
 
 class Send(Command):
-    """The person's words; queued while a turn runs."""
+    """The person's words; queued while a turn runs. `attended` false: nobody is there to answer questions."""
 
     do: Literal["send"] = "send"
     chat: str
     text: str = Field(min_length=1, max_length=MESSAGE_CHARS)
+    attended: bool = True
 
 
 class Stop(Command):

@@ -57,7 +57,8 @@ class Talk:
                 last_id = await self._keep_queue(chat, waiting)
                 return {"chat": chat, "message_id": new.message_id, "queued": True, "last_id": last_id}
             message_id = new_id(MESSAGE)
-            last_id = await self._begin(summary, "person", queue.Waiting(message_id, command.text))
+            said = queue.Waiting(message_id, command.text)
+            last_id = await self._begin(summary, "person" if command.attended else "ask", said)
             return {"chat": chat, "message_id": message_id, "queued": False, "last_id": last_id}
 
     async def retry(self, command: cmd.Retry) -> dict[str, Any]:
@@ -193,7 +194,7 @@ def _turn_of(summary: ChatSummary, trigger: Trigger, said: queue.Waiting | None)
         summary.model,
         summary.mode,
         trigger,
-        attended=summary.origin is None,
+        attended=summary.origin is None and trigger != "ask",
         message_id=said.message_id if said else None,
     )
     started = ev.TurnStarted(
