@@ -82,6 +82,7 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
         self._asked = ""  # the row before which more was asked for
         self._waiting: dict[str, AnyRow] = {}  # changes of this frame
         self._flushing = False
+        self._revealing: Row | None = None
 
     # what the screen calls
 
@@ -207,6 +208,14 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
         if fresh:
             self.mount_all(fresh, after=after)
         self._say_above()
+        self.call_after_refresh(self._fill)
+
+    def _fill(self) -> None:
+        """Rows that don't fill the view: fetch what is above; and a focus that found no row moves to one."""
+        if self.max_scroll_y <= 0 and self.loaded.hidden_above and self.size.height:
+            self._more_above()
+        if self.has_focus and self._revealing is None:
+            self._focus_row()
 
     def _make(self, key: str) -> Row:
         widget = widget_for(self.loaded.rows[key], self.now_ms)
@@ -250,7 +259,7 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
             self._keep_place()
             self.loaded.above()
             self._mount_window()
-        elif self.loaded.earlier and self.loaded.order and self._asked != self.loaded.order[0]:
+        elif self.loaded.earlier > 0 and self.loaded.order and self._asked != self.loaded.order[0]:
             self._asked = self.loaded.order[0]
             self.post_message(self.WantEarlier(self._asked))
 
@@ -311,9 +320,13 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
         """Scroll so that a line of the row is in view, a third from the top."""
         self.release_anchor()
         self._hold = None
+        self._revealing = widget
 
         def scroll() -> None:
+            self._revealing = None
             if widget.is_attached:
+                if self.has_focus or self.has_focus_within:
+                    widget.focus(scroll_visible=False)
                 y = widget.virtual_region.y + at_line - self.size.height // 3
                 self.scroll_to(y=max(0, y), animate=False, immediate=True)
                 self._check_end()
@@ -329,6 +342,9 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
 
     def on_focus(self) -> None:
         """The focus belongs to a row."""
+        self._focus_row()
+
+    def _focus_row(self) -> None:
         rows = self._focusable()
         if rows:
             top = self.scroll_offset.y
