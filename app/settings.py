@@ -1,4 +1,4 @@
-"""Settings: read once, passed as values. The fields' own words are the documentation (`shoal doctor`, README)."""
+"""Settings: read once, passed as values. The fields' own words are the documentation (`shoal doctor --settings`, README)."""
 
 from __future__ import annotations
 
@@ -323,7 +323,7 @@ def _override(data: dict[str, Any], word: str) -> tuple[Settings, dict[str, Any]
         except ValidationError as error:
             problem = error.errors()[0]
     if problem["type"] == "extra_forbidden":
-        raise SettingsError(f"--set: there is no setting {_word(key)}; `shoal doctor` lists them all.")
+        raise SettingsError(f"--set: there is no setting {_word(key)}; `shoal doctor --settings` lists them all.")
     why = str(problem["msg"]).removeprefix("Value error, ")
     raise SettingsError(f"--set {_word(key)}: {why}.")
 

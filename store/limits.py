@@ -136,3 +136,4 @@ LOG_BYTES: Final = 1_000_000
 LOG_FILES: Final = 3
 CRASH_FILES: Final = 10
 IMPORT_INDEX_SECONDS: Final = 600.0  # an import waits so long for the index, then leaves the rest to the next start
+ASK_INDEX_SECONDS: Final = 5.0  # `ask` waits so long for the index before it ends

@@ -31,7 +31,7 @@ commands:
 {commands}
 
 options:
-  --set KEY=VALUE   a setting for this run, such as --set model=offline (`shoal doctor` lists all)
+  --set KEY=VALUE   a setting for this run, such as --set model=offline (`shoal doctor --settings` lists all)
   --version         the version
   --help            this; `shoal COMMAND --help` says more
 

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,12 @@ from store.text import safe_text
 def arguments(parser: argparse.ArgumentParser) -> None:
     """`--json`, `--repair`."""
     parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--settings", action="store_true", help="every setting, its value and what it means")
     parser.add_argument("--repair", action="store_true", help="mend the store's look-ups and rebuild the search index")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Look (or mend, then look); 3 when the store is broken, 1 when a repair failed, 4 when another Shoal is at work."""
+    """Look (or mend, then look): 3 when the store is broken, 1 when a repair failed, 4 when another Shoal works."""
     context = opened(args.set, quiet=True)
     done: list[str] = []
     if args.repair:
@@ -37,10 +39,10 @@ def run(args: argparse.Namespace) -> int:
     report["repaired"] = done
     clean = cleaner(context.settings)
     if args.json:
-        print(clean(json.dumps(report, ensure_ascii=False)))
+        print(json.dumps(_filtered(report, clean), ensure_ascii=False))
     else:
-        for line in _lines(report):
-            print(safe_text(clean(line), one_line=True, limit=1_000))
+        for label, words in (*_lines(report), *(_settings(report) if args.settings else ())):
+            print(f"{label:<10}{safe_text(clean(words), one_line=True, limit=1_000)}")
     return BROKEN if report["store"].get("broken") else 0
 
 
@@ -191,27 +193,35 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _lines(report: dict[str, Any]) -> list[str]:
-    lines = [f"Shoal {report['version']}, Python {report['python']}"]
+def _filtered(value: Any, clean: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {name: _filtered(below, clean) for name, below in value.items()}
+    return [_filtered(below, clean) for below in value] if isinstance(value, list) else value
+
+
+def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "Shoal", f"{report['version']}, Python {report['python']}"
     for name, place in report["paths"].items():
         size = "not there yet" if place["bytes"] is None else f"{place['bytes'] / 1e6:,.1f} MB"
-        lines.append(f"{name:<10}{place['path']} · {size}")
-    lines += [f"store     {report['store']['words']}"]
-    index = report["index"]
-    lines.append(
-        f"search    {index['words'] or index['state']}" + (f" · {index.get('indexed', 0):,} lines" if index else "")
-    )
-    lines.append("counts    " + (", ".join(f"{n:,} {what}" for what, n in report["counts"].items()) or "nothing yet"))
+        yield name, f"{place['path']} · {size}"
+    index, terminal = report["index"], report["terminal"]
+    yield "checked", report["store"]["words"]
+    yield "search", index["words"] or f"{index['state']} · {index['indexed']:,} lines"
+    yield "counts", ", ".join(f"{n:,} {what}" for what, n in report["counts"].items()) or "nothing yet"
     if report["disk"]["free_bytes"] is not None:
-        lines.append(f"disk      {report['disk']['free_bytes'] / 1e9:,.1f} GB free")
-    terminal = report["terminal"]
+        yield "disk", f"{report['disk']['free_bytes'] / 1e9:,.1f} GB free"
     kind = (
         f"{terminal['columns']}×{terminal['rows']}, {terminal['encoding']}" if terminal["is_terminal"] else "none here"
     )
-    lines.append(f"terminal  {kind} {terminal['environment'].get('TERM', '')}".rstrip())
-    lines.append(f"in use    {report['held'] or 'by nobody else'}")
-    lines += [f"problem   {problem}" for problem in report["problems"]]
-    lines += [f"repaired  {done}" for done in report["repaired"]]
-    lines.append("settings  (settings.toml, or --set KEY=VALUE)")
-    lines += [f"  {s['key']} = {json.dumps(s['value'])}  {s['means']}" for s in report["settings"]]
-    return lines
+    yield "terminal", f"{kind} {terminal['environment'].get('TERM', '')}"
+    yield "in use", report["held"] or "by nobody else"
+    for label in ("problems", "repaired"):
+        for words in report[label]:
+            yield label.removesuffix("s"), words
+
+
+def _settings(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for setting in report["settings"]:
+        yield "setting", f"{setting['key']} = {json.dumps(setting['value'], ensure_ascii=False)} · {setting['means']}"
