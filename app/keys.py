@@ -90,12 +90,12 @@ KEYS: Final[tuple[Key, ...]] = (
     Key("card.allow", "a", "Allow, once", _CARD, "card"),
     Key("card.always", "w", "Always allow this exact thing here", _CARD, "card"),
     Key("card.deny", "d", "Deny", _CARD, "card"),
-    Key("search.down", "down", "Next result", _SEARCH, "search"),
-    Key("search.up", "up", "Result above", _SEARCH, "search"),
-    Key("search.choose", "enter", "Open at the line", _SEARCH, "search"),
-    Key("search.column", "ctrl+o", "Open in a new column", _SEARCH, "search"),
-    Key("search.filters", "tab", "Filters: after: before: who: chat: in:", _SEARCH, "search"),
-    Key("search.repair", "f6", "Repair a broken search", _SEARCH, "search"),
+    Key("search.down", "down", "Next result", _SEARCH, "search", "move(1)"),
+    Key("search.up", "up", "Result above", _SEARCH, "search", "move(-1)"),
+    Key("search.choose", "enter", "Open at the line", _SEARCH, "search", "choose"),
+    Key("search.column", "ctrl+o", "Open in a new column", _SEARCH, "search", "column"),
+    Key("search.filters", "tab", "Filters: after: before: who: chat: in:", _SEARCH, "search", "filters"),
+    Key("search.repair", "f6", "Repair a broken search", _SEARCH, "search", "repair"),
 )
 
 BY_ID: Final[Mapping[str, Key]] = {key.id: key for key in KEYS}

@@ -52,6 +52,8 @@ class ShoalApp(App[int]):
         self.services: Services | None = None
         self.failure: str | None = None  # one sentence for the error stream after the screen is gone
         self.tasks = TaskSet()
+        self.mouse_on = True
+        self.keymap: dict[str, str] = {}
         self._leaving = False
         self._clashes: set[str] = set()
         for theme in THEMES:
@@ -75,9 +77,27 @@ class ShoalApp(App[int]):
             self.leave(EXIT_CODES.get(error.code, 1), str(error))
             return
         await self.push_screen(DeckScreen(self.services))
+        if not self.settings.mouse:
+            self.use_mouse(False)
         for problem in self.problems:
             say(self, problem, "warning")
         gc.freeze()  # what lives as long as the program isn't looked at again by every collection
+
+    def header_keys(self) -> list[tuple[str, str]]:
+        """The right of the header: the keys that lead to all others."""
+        out: list[tuple[str, str]] = []
+        for name, words in (("search.open", "search"), ("list.toggle", "chats"), ("help.open", "help")):
+            out += [(keys.show(self.keymap.get(name, keys.BY_ID[name].keys)), "key"), (f" {words}   ", "muted")]
+        return out if self.size.width >= 64 else []
+
+    def use_mouse(self, on: bool) -> bool:
+        """Take mouse reports or leave the mouse to the terminal; answers what holds now."""
+        self.mouse_on = on
+        driver = self._driver
+        switch = getattr(driver, "_enable_mouse_support" if on else "_disable_mouse_support", None)
+        if switch is not None:
+            switch()
+        return on
 
     def use_theme(self, name: str) -> str | None:
         """Take a theme by name; a sentence when there is none."""
@@ -93,7 +113,7 @@ class ShoalApp(App[int]):
         """Take the person's keymap; what can't be had is said once the deck is there."""
         good, problems = keys.keymap(wanted)
         self.keymap = good
-        self.set_keymap(good)
+        self.set_keymap({key.id: key.keys for key in keys.KEYS if key.where not in ("leader",)} | good)
         self.problems.extend(problems)
 
     def handle_bindings_clash(self, clashed_bindings: set[Binding], node: DOMNode) -> None:
@@ -108,6 +128,12 @@ class ShoalApp(App[int]):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's filters, and the net last."""
         return [*super().get_line_filters(), NET]
+
+    def tell(self, words: str) -> None:
+        """A notice of the index or the store, from any thread."""
+        self.problems.append(words)
+        if self.services is not None:
+            self.call_later(say, self, words, "warning")
 
     # -- leaving
 
@@ -228,7 +254,7 @@ def run(home: Home, settings: Settings, problems: Sequence[str] = ()) -> int:
     async def build() -> Services:
         from app.services import build as build_services
 
-        return await build_services(home, settings)
+        return await build_services(home, settings, on_notice=lambda words: app.tell(words))
 
     app = ShoalApp(build, settings, problems, crash_dir=home.logs)
     code = app.run()

@@ -84,7 +84,7 @@ def actions(words: str) -> tuple[Key, ...]:
         by_id = {k.id: k for k in KEYS}
         return tuple(by_id[i] for i in ACTIONS_EMPTY)
     typed = fold(words).split()
-    able = [k for k in KEYS if k.action and k.id not in _NOT_ACTIONS]
+    able = [k for k in KEYS if k.action and k.where != "search" and k.id not in _NOT_ACTIONS]
     fits = [k for k in able if all(_begins(w, fold(f"{k.words} {k.id.replace('.', ' ')}")) for w in typed)]
     return tuple(fits[:ACTIONS_TYPED])
 
