@@ -80,14 +80,17 @@ class Runner:
     async def _chain(self, turn: Turn) -> None:
         """A turn and what follows it, one after the other."""
         following: Turn | None = turn
-        while following is not None:
-            outcome = await self._guarded(following)
-            running = self._running.get(turn.chat)
-            if running is not None:
+        running = self._running[turn.chat]
+        try:
+            while following is not None:
+                outcome = await self._guarded(following)
                 running.over = True
-            following = await self._next(following, outcome)
-            if following is not None and running is not None:
-                running.turn, running.over = following, False
+                following = await self._next(following, outcome)
+                if following is not None:
+                    running.turn, running.over = following, False
+        finally:
+            if self._running.get(turn.chat) is running:
+                self.forget(turn.chat)
 
     async def _next(self, turn: Turn, outcome: Outcome) -> Turn | None:
         try:
