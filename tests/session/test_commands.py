@@ -74,7 +74,9 @@ async def test_last_id_is_the_highest_before_and_what_was_caused_comes_after(tmp
 async def test_new_takes_the_defaults_where_it_is_silent(tmp_path):
     async with open_kit(tmp_path) as kit:
         plain = kit.summary(await kit.new())
-        given = kit.summary(await kit.new(title=" My  title ", mode="plan", model="offline", folder=str(tmp_path), private=True))
+        given = kit.summary(
+            await kit.new(title=" My  title ", mode="plan", model="offline", folder=str(tmp_path), private=True)
+        )
         assert (plain.title, plain.mode, plain.model, plain.private) == ("", "auto", "scripted:test", False)
         assert (given.title, given.mode, given.model, given.folder) == ("My title", "plan", "offline", str(tmp_path))
         assert given.private and given.title_by == "person"
