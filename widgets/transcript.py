@@ -82,7 +82,6 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
         self._asked = ""  # the row before which more was asked for
         self._waiting: dict[str, AnyRow] = {}  # changes of this frame
         self._flushing = False
-        self._revealing: Row | None = None
 
     # what the screen calls
 
@@ -192,6 +191,8 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
         keep = set(wanted)
         gone = [key for key in self._widgets if key not in keep]
         if gone:
+            if self.screen.focused in (self._widgets[key] for key in gone):
+                self.screen.set_focus(self, scroll_visible=False)  # else Textual scrolls to a row of its choice
             self.remove_children([self._widgets.pop(key) for key in gone])
         fresh: list[Row] = []
         after: Widget = self._above
@@ -214,7 +215,7 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
         """Rows that don't fill the view: fetch what is above; and a focus that found no row moves to one."""
         if self.max_scroll_y <= 0 and self.loaded.hidden_above and self.size.height:
             self._more_above()
-        if self.has_focus and self._revealing is None:
+        if self.has_focus and self._hold is None:
             self._focus_row()
 
     def _make(self, key: str) -> Row:
@@ -279,16 +280,19 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
                 return
 
     def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:
-        """As Textual's, and a held row stays where it was on screen."""
+        """As Textual's, and a held row comes to its place on screen in the same frame."""
         result = super().arrange(size, optimal)
         if self._hold is not None:
             widget, below = self._hold
             place = next((item for item in result.placements if item.widget is widget), None)
             if place is not None:
+                most = max(0, result.spatial_map.total_region.bottom - size.height)
+                scroll = float(min(place.region.y - below, most))
                 self._anchor_released = True
-                self.set_reactive(Widget.scroll_y, float(place.region.y - below))
-                self.set_reactive(Widget.scroll_target_y, float(place.region.y - below))
-                self.call_after_refresh(self._let_go)
+                self.set_reactive(Widget.scroll_y, scroll)
+                self.set_reactive(Widget.scroll_target_y, scroll)
+                if len(result.placements) == len(self._widgets) + self._above.display:
+                    self.call_after_refresh(self._let_go)  # what was to come has come, what was to go has gone
         return result
 
     def set_reactive(self, reactive: Reactive[ReactiveType], value: ReactiveType) -> None:
@@ -301,6 +305,9 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
         if self._hold is not None:
             self._hold = None
             self.vertical_scrollbar.position = self.scroll_y
+            self._check_end()
+            if self.has_focus:
+                self._focus_row()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Fetch what is near the edge."""
@@ -317,21 +324,11 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
             self._mount_window()
 
     def _reveal(self, widget: Row, at_line: int) -> None:
-        """Scroll so that a line of the row is in view, a third from the top."""
-        self.release_anchor()
-        self._hold = None
-        self._revealing = widget
-
-        def scroll() -> None:
-            self._revealing = None
-            if widget.is_attached:
-                if self.has_focus or self.has_focus_within:
-                    widget.focus(scroll_visible=False)
-                y = widget.virtual_region.y + at_line - self.size.height // 3
-                self.scroll_to(y=max(0, y), animate=False, immediate=True)
-                self._check_end()
-
-        self.call_after_refresh(scroll)
+        """Bring a line of the row to a third of the view from its top, with the focus if the transcript has it."""
+        self._hold = (widget, self.size.height // 3 - at_line)
+        self.refresh(layout=True)
+        if self.has_focus or self.has_focus_within:
+            widget.focus(scroll_visible=False)
 
     def _check_end(self) -> None:
         """Scrolled to the very end: follow again."""
@@ -342,7 +339,8 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
 
     def on_focus(self) -> None:
         """The focus belongs to a row."""
-        self._focus_row()
+        if self._hold is None:
+            self._focus_row()
 
     def _focus_row(self) -> None:
         rows = self._focusable()
