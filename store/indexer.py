@@ -62,7 +62,8 @@ class Indexer:
         self._uuid = ""
         self._on_notice = on_notice
         self._conn: db.Connection | None = None
-        self._dirty: dict[str, None] = {}
+        self._dirty: dict[str, int] = {}  # with a number that is another one after each mark
+        self._marks = 0
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._quiet = threading.Event()  # set while nothing is left to do
@@ -108,7 +109,8 @@ class Indexer:
         with self._lock:
             for chat in chats:
                 self._dirty.pop(chat, None)
-                self._dirty[chat] = None
+                self._marks += 1
+                self._dirty[chat] = self._marks
             self._quiet.clear()
         self._wake.set()
 
@@ -281,18 +283,17 @@ class Indexer:
                 if not self._dirty:
                     break
                 chat = next(reversed(self._dirty))
+                mark = self._dirty[chat]
             if self._drain_some(conn, chat):
                 with self._lock:
-                    if next(reversed(self._dirty), None) == chat:
+                    if self._dirty.get(chat) == mark:  # else it was marked again meanwhile, and comes again
                         del self._dirty[chat]
         if conn is not None and self._gone and not self._dirty:
             conn.execute("INSERT INTO f(f) VALUES('optimize')")  # else a deleted chat's words stay in old segments
             self._gone = 0
 
     def _drain_some(self, conn: db.Connection, chat: str) -> bool:
-        """One transaction's worth of a chat; answers whether it is done. A chat marked again meanwhile comes again."""
-        with self._lock:
-            self._dirty[chat] = self._dirty.pop(chat, None)
+        """One transaction's worth of a chat; answers whether it is done."""
         summary = self.log.summary(chat)
         entry = self.entries.get(chat)
         if summary is None:
