@@ -47,7 +47,7 @@ def body_of(event: Event) -> tuple[Event, str]:
     try:
         return event, event.model_dump_json(exclude_none=True)
     except (UnicodeError, ValueError):
-        clean = type(event).model_validate(_whole(event.model_dump(exclude_none=True)))
+        clean = type(event).model_validate(whole(event.model_dump(exclude_none=True)))
         return clean, clean.model_dump_json(exclude_none=True)
 
 
@@ -59,11 +59,12 @@ def _writable(text: str) -> bool:
     return True
 
 
-def _whole(value: Any) -> Any:
+def whole(value: Any) -> Any:
+    """The value with lone surrogates, which no file can hold, turned into replacement marks."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
-        return {_whole(k): _whole(v) for k, v in value.items()}
+        return {whole(k): whole(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_whole(v) for v in value]
+        return [whole(v) for v in value]
     return value

@@ -6,8 +6,9 @@ import json
 import os
 from pathlib import Path
 
+from store import db
 from store.clock import Clock, SystemClock, iso
-from store.errors import StoreError, StoreHeld, StoreReadOnly
+from store.errors import StoreHeld
 
 HELD_WORDS = "Another Shoal (process {pid}, since {since}) has these chats open. Close it first, then try again."
 HELD_UNKNOWN_WORDS = "Another Shoal has these chats open. Close it first, then try again."
@@ -28,7 +29,7 @@ class HomeLock:
         return self._lock is not None
 
     def acquire(self) -> HomeLock:
-        """Take the lock, at once. Raises StoreHeld with who holds it, or StoreReadOnly."""
+        """Take the lock, at once. Raises StoreHeld with who holds it, StoreReadOnly or StoreFull."""
         from filelock import FileLock, Timeout
 
         if self._lock is not None:
@@ -39,16 +40,15 @@ class HomeLock:
         except Timeout:
             raise StoreHeld(self.holder() or HELD_UNKNOWN_WORDS) from None
         except OSError as error:
-            raise StoreReadOnly(f"Shoal's folder can't be locked for writing ({error.strerror}).") from error
+            raise db.explain(error) from error
         self._lock = lock
         me = {"pid": os.getpid(), "started": _started(os.getpid()), "since": self._clock.now_ms()}
         try:
             handle = os.open(self._note, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
             with os.fdopen(handle, "w") as note:
                 json.dump(me, note)
-        except OSError as error:
-            self.release()
-            raise StoreError(f"Shoal's folder can't be written to ({error.strerror}).") from error
+        except OSError:
+            self._note.unlink(missing_ok=True)  # a full disk: the lock holds without the note
         return self
 
     def release(self) -> None:

@@ -6,37 +6,29 @@ import asyncio
 import concurrent.futures
 import contextlib
 import logging
-import threading
-from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
-from store import db, derived, opening, summaries
+from store import db, derived, opening
 from store.apply import Apply, Removed
 from store.batch import Batch, BatchKind, Change, Committed, NewEvent, Page, batch_of
 from store.blobs import Blobs
 from store.clock import Clock, SystemClock
-from store.decode import COLUMNS, stored_of
-from store.errors import StoreError, StoreReadOnly
+from store.errors import StoreReadOnly
 from store.events import Stored
-from store.limits import PAGE_ROWS
 from store.lock import HomeLock
-from store.models import ChatSummary
-from store.open_turns import OpenTurn, open_turn
-from store.pages import Pages
-from store.state import LiveText, read_live_texts, read_state, read_states
-from store.writer import CLOSED_WORDS, Hooks, Job, Writer
+from store.reading import Reads
+from store.writer import Hooks, Job, Writer
 
 T = TypeVar("T")
 Listener = Callable[[tuple[Stored, ...]], None]
 
 log = logging.getLogger("shoal.store")
 REBUILT_NOTICE = "The list of chats didn't agree with what was said in them; {n} {entries} made anew."
-READ_AT_ONCE = 500  # events a read holds its transaction for
 
 
-class Store:
+class Store(Reads):
     """The truth of one home. Reads are sync and quick; `await store.read(f, …)` runs one on a worker thread."""
 
     def __init__(
@@ -44,34 +36,28 @@ class Store:
     ) -> None:
         self.path = path
         self.clock = clock or SystemClock()
-        self.blobs = Blobs(path.parent / "blobs")
         self.on_trouble: Callable[[str | None], None] | None = None  # a sentence while waiting, None when it's over
         self._lock = lock
         self._listeners: list[Listener] = []
         self._deleted: list[Callable[[str], None]] = []
-        self._local = threading.local()
-        self._open_readers: list[db.Connection] = []
-        self._closed = False
         self._sound = True
-        try:
-            opened = opening.for_reading(path) if readonly else opening.for_writing(path, self.clock)
-        except (db.Error, OSError) as error:
-            raise db.explain(error) from error
+        opened = opening.for_reading(path) if readonly else opening.for_writing(path, self.clock)
         self.notices = opened.notices
         self.readonly = opened.writer is None
-        self._new_reader = opened.reader
-        self._summaries = summaries.Summaries(self._query, kept=not self.readonly)
+        super().__init__(opened.reader, Blobs(path.parent / "blobs"), kept=not self.readonly)
         self._apply = Apply(self.clock, self.blobs, self._summaries)
-        self._pages = Pages(self._query, self._stored)
-        self._readers = concurrent.futures.ThreadPoolExecutor(2, "store-read")
         self._writer: Writer | None = None
         if opened.writer is not None:
             hooks = Hooks(
                 derived.note_last, self._apply.committed, self._apply.rolled_back, self._trouble, self._failed
             )
             self._writer = Writer(opened.writer, path, hooks)
-            if opened.careful or derived.ends_apart(opened.writer):
-                self._heal(opened.writer)
+            try:
+                if opened.careful or derived.ends_apart(opened.writer):
+                    self._heal(opened.writer)
+            except BaseException:
+                self.close()
+                raise
 
     @classmethod
     def open(cls, home_root: Path, clock: Clock | None = None, readonly: bool = False) -> Store:
@@ -88,8 +74,12 @@ class Store:
             if home_root.stat().st_mode & 0o077:
                 with contextlib.suppress(PermissionError):
                     home_root.chmod(0o700)
-            with contextlib.suppress(StoreReadOnly):  # then nobody can write; it opens for reading below
+            try:
                 lock = HomeLock(home_root, clock).acquire()
+            except StoreReadOnly:
+                store = cls(home_root / "store.db", clock, readonly=True)
+                store.notices.append(opening.READ_ONLY_NOTICE)
+                return store
             return cls(home_root / "store.db", clock, lock=lock)
         except BaseException as error:
             if lock is not None:
@@ -113,7 +103,9 @@ class Store:
         return await _whole(self._submit_batch(batch))
 
     def commit_sync(self, batch: Batch) -> Committed:
-        """`commit` for code without an event loop."""
+        """`commit` for code without an event loop; never from a listener, which would wait for itself."""
+        if self._writer is not None and self._writer.is_current_thread():
+            raise RuntimeError("commit_sync was called on the writer's own thread")
         return self._submit_batch(batch).result()
 
     async def delete(self, chat: str) -> bool:
@@ -123,14 +115,6 @@ class Store:
     def delete_sync(self, chat: str) -> bool:
         """`delete` for code without an event loop."""
         return self._submit_delete(chat).result() is not None
-
-    def verify(self) -> set[str]:
-        """The chats whose summary or rows disagree with their events; reads every event."""
-        try:
-            return derived.verify(self._reader(), self.blobs.get)
-        except db.Error as error:
-            self._failed(error)
-            raise db.explain(error) from error
 
     def rebuild_derived(self, chats: set[str]) -> None:
         """Make the summaries and rows of `chats` anew from their events."""
@@ -180,110 +164,6 @@ class Store:
             opening.suspect(self.path)
             self._sound = False
 
-    # -- reading
-
-    async def read(self, fn: Callable[..., T], *args: Any) -> T:
-        """Run a reading function on a worker thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._readers, fn, *args)
-
-    def summary(self, chat: str) -> ChatSummary | None:
-        """One chat's summary; None for an unknown or deleted one."""
-        return self._summaries.one(chat)
-
-    def summaries(self) -> list[ChatSummary]:
-        """Every chat, newest first."""
-        return self._summaries.all()
-
-    def recent(self, limit: int, archived: bool = False) -> list[ChatSummary]:
-        """The newest `limit` chats that aren't archived (or are)."""
-        return self._summaries.recent(limit, archived=archived)
-
-    def working(self) -> list[ChatSummary]:
-        """The chats whose turn runs or waits for the person; from memory, in microseconds."""
-        return self._summaries.working()
-
-    def last_id(self) -> int:
-        """The highest event id."""
-        return int(self._query("SELECT coalesce(max(id), 0) FROM event")[0][0])
-
-    def store_uuid(self) -> str:
-        """Which store this is; a recovered one is another."""
-        return str(self._query("SELECT value FROM meta WHERE key='store_uuid'")[0][0])
-
-    def is_deleted(self, chat: str) -> bool:
-        """Whether the chat was deleted: no import or rebuild may bring it back."""
-        return bool(self._query("SELECT 1 FROM tombstone WHERE id=?", (chat,)))
-
-    def events(self, after: int = 0, chat: str | None = None, limit: int = -1) -> Iterator[Stored]:
-        """Events with a higher id, in order; of one chat or of all. No read lock is held between two of them."""
-        where, order = ("", "id") if chat is None else ("chat = :chat AND ", "seq")
-        while limit:
-            most = READ_AT_ONCE if limit < 0 else min(limit, READ_AT_ONCE)
-            rows = self._query(
-                f"SELECT {COLUMNS} FROM event WHERE {where}id > :after ORDER BY {order} LIMIT :n",
-                {"chat": chat, "after": after, "n": most},
-            )
-            for row in rows:
-                yield self._stored(row)
-            if len(rows) < most:
-                return
-            after, limit = rows[-1][0], limit - len(rows) if limit > 0 else limit
-
-    def by_time(self, types: Sequence[str]) -> Iterator[Stored]:
-        """Every event of these types, oldest `at` first, as they are when they are reached; for the index's rebuild."""
-        try:
-            found = self._reader().execute(
-                f"SELECT id FROM event WHERE type IN ({','.join('?' * len(types))}) ORDER BY at, id", tuple(types)
-            )
-            in_order = array("q", (r[0] for r in found))
-        except db.Error as error:
-            self._failed(error)
-            raise db.explain(error) from error
-        for start in range(0, len(in_order), READ_AT_ONCE):
-            part = in_order[start : start + READ_AT_ONCE].tolist()
-            marks = ",".join("?" * len(part))
-            rows = {r[0]: r for r in self._query(f"SELECT {COLUMNS} FROM event WHERE id IN ({marks})", part)}
-            yield from (self._stored(rows[i]) for i in part if i in rows)
-
-    def page(self, chat: str, before: str | None = None, rows: int = PAGE_ROWS, *, after: str | None = None) -> Page:
-        """The last `rows` row keys (or those before or after a row), and all events of those keys, in order."""
-        if after is not None:
-            place = self._pages.place(chat, after)
-            return Page((), None) if place is None else self._pages.between(chat, place + 1, place + 1 + rows)
-        end = self._pages.count(chat) if before is None else self._pages.place(chat, before) or 0
-        return self._pages.between(chat, end - rows, end)
-
-    def page_around(self, chat: str, row: str, rows: int = PAGE_ROWS) -> Page:
-        """`rows` row keys with `row` in their middle; the last page when the chat has no such row."""
-        place, count = self._pages.place(chat, row), self._pages.count(chat)
-        start = max(0, min(count if place is None else place - rows // 2, count - rows))
-        return self._pages.between(chat, start, start + rows)
-
-    def count_rows(self, chat: str) -> int:
-        """How many row keys a chat has."""
-        return self._pages.count(chat)
-
-    def state(self, chat: str, key: str) -> Any:
-        """A value of `KeepState`; None when there is none. "" is the app."""
-        return read_state(self._query, chat, key)
-
-    def states(self, key: str) -> dict[str, Any]:
-        """One key's value of every chat that has it."""
-        return read_states(self._query, key)
-
-    def live_texts(self, chat: str | None = None) -> tuple[LiveText, ...]:
-        """The texts so far of messages that stream, or streamed when the program was killed."""
-        return read_live_texts(self._query, chat)
-
-    def open_turns(self) -> list[OpenTurn]:
-        """What a kill left open; ask it before any turn is started."""
-        live = self.live_texts()
-        chats = {s.id: s for s in self.working()}
-        for text in live:
-            if text.chat not in chats and (summary := self.summary(text.chat)) is not None:
-                chats[text.chat] = summary
-        return [open_turn(s, self._since_turn(s.id), tuple(t for t in live if t.chat == s.id)) for s in chats.values()]
-
     def close(self) -> None:
         """Finish what waits, then close and let the home's lock go."""
         if self._closed:
@@ -292,9 +172,7 @@ class Store:
         emptied = False
         if self._writer is not None:
             self._writer.close()
-        self._readers.shutdown()
-        for conn in self._open_readers:
-            conn.close()
+        self._close_readers()
         if self._writer is not None:
             here = self._writer.at_home()
             with contextlib.suppress(db.Error):
@@ -314,33 +192,6 @@ class Store:
             words = REBUILT_NOTICE.format(n=len(wrong), entries="entry was" if len(wrong) == 1 else "entries were")
             log.warning(words)
             self.notices.append(words)
-
-    def _since_turn(self, chat: str) -> list[Stored]:
-        rows = self._query(
-            f"SELECT {COLUMNS} FROM event WHERE chat=:c AND seq >= coalesce("
-            "(SELECT seq FROM event WHERE chat=:c AND type='turn.started' ORDER BY seq DESC LIMIT 1), 0) ORDER BY seq",
-            {"c": chat},
-        )
-        return [self._stored(r) for r in rows]
-
-    def _stored(self, row: tuple[Any, ...]) -> Stored:
-        return stored_of(row, self.blobs.get)
-
-    def _reader(self) -> db.Connection:
-        conn: db.Connection | None = getattr(self._local, "conn", None)
-        if conn is None:
-            conn = self._local.conn = self._new_reader()
-            self._open_readers.append(conn)
-        return conn
-
-    def _query(self, sql: str, args: Any = ()) -> list[Any]:
-        try:
-            return self._reader().execute(sql, args).fetchall()
-        except db.Error as error:
-            if self._closed:
-                raise StoreError(CLOSED_WORDS) from error
-            self._failed(error)
-            raise db.explain(error) from error
 
 
 async def _whole(job: concurrent.futures.Future[T]) -> T:

@@ -8,11 +8,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from store import db, recover, tables
+from store import db, tables
 from store.clock import Clock, iso
-from store.errors import StoreLocked, StoreNewer
+from store.errors import StoreBroken, StoreFull, StoreLocked, StoreNewer
 
 READ_ONLY_NOTICE = "Shoal's folder is read-only, so chats can be read but nothing can be saved or sent."
+FULL_NOTICE = "The disk is full, so chats can be read but nothing can be saved. Make some space, then start again."
+    "The disk is full, so chats can be read but nothing can be saved. Make some space, then start Shoal again."
+)
+OLDER_WORDS = "These chats were written by an older Shoal. Start Shoal once, so that it brings them up to date."
+UNREADABLE_WORDS = "Shoal may not read the file with your chats. Give yourself the right to read it, then start again."
+    "Shoal may not read the file with your chats. Give yourself the right to read it, then start it again."
+)
 ALIEN_NOTICE = "A journal beside your chats didn't belong to them, so it wasn't used; it is kept as {name}."
 BROKEN_NOTICE = "The file with your chats {fault}. It is kept as {name}, in Shoal's folder; {then}."
 MISSING_NOTICE = (
@@ -35,26 +42,46 @@ class Opened:
 
 
 def for_reading(path: Path) -> Opened:
-    """A store that somebody else may write; one that isn't there yet reads as empty."""
+    """A store that somebody else may write; one that isn't there yet reads as empty. Raises StoreError, in words."""
     if not path.exists():
         return Opened(_empty)
-    reader = _read_only_reader(path)
-    conn = reader()
     try:
-        if tables.version(conn) > len(tables.MIGRATIONS):
-            raise StoreNewer(tables.NEWER_WORDS)
-        conn.execute("SELECT blob FROM event LIMIT 0")
-    finally:
-        conn.close()
+        reader = _read_only_reader(path)
+        conn = reader()
+        try:
+            have = tables.version(conn)
+            if have > len(tables.MIGRATIONS):
+                raise StoreNewer(tables.NEWER_WORDS)
+            if have < len(tables.MIGRATIONS):
+                raise StoreBroken(OLDER_WORDS if have else db.BROKEN_WORDS)
+        finally:
+            conn.close()
+    except (db.Error, OSError) as error:
+        raise db.explain(error) from error
     return Opened(reader)
 
 
 def for_writing(path: Path, clock: Clock) -> Opened:
-    """The store of a home whose lock is held. Raises StoreNewer (unchanged) or StoreLocked, in words."""
+    """The store of a home whose lock is held, mended if need be; where nothing can be saved it opens for reading.
+
+    Raises StoreNewer (nothing was changed), StoreLocked, StoreFull or StoreBroken, in words.
+    """
     if not _writable(path):
         opened = for_reading(path)
         opened.notices.append(READ_ONLY_NOTICE)
         return opened
+    try:
+        return _for_writing(path, clock)
+    except (db.Error, OSError) as error:
+        explained = db.explain(error)
+        if isinstance(explained, StoreFull) and path.exists():
+            opened = for_reading(path)
+            opened.notices.append(FULL_NOTICE)
+            return opened
+        raise explained from error
+
+
+def _for_writing(path: Path, clock: Clock) -> Opened:
     notices: list[str] = []
     closed = _closed_in_order(path)
     _mend(path, closed, _stamp(clock, path), notices)
@@ -112,6 +139,8 @@ def _mend(path: Path, closed: bool, stamp: str, notices: list[str]) -> None:
         if not path.exists():
             tables.create(path)
         return
+    if not os.access(path, os.R_OK):
+        raise StoreBroken(UNREADABLE_WORDS)
     wal = _size(_beside(path, "-wal"))
     fault = "has a journal of another file" if closed and wal else _fault(path, careful=not closed)
     if fault is None:
@@ -123,6 +152,8 @@ def _mend(path: Path, closed: bool, stamp: str, notices: list[str]) -> None:
             return
         fault = alone
     recovered.unlink(missing_ok=True)
+    from store import recover  # seldom needed, so not loaded at each start
+
     result = recover.recover(path, _aside_name(path, stamp, "-wal") if wal else None, recovered)
     name = _aside(path, stamp, ("", *JOURNALS))
     os.replace(recovered, path)
@@ -215,6 +246,8 @@ def _read_only_reader(path: Path) -> Callable[[], db.Connection]:
     except db.OperationalError:
         if _size(_beside(path, "-wal")) == 0:
             return lambda: db.connect_file_only(path)
+        from store import recover
+
         copied = recover.copy_for_reading(path)
         return lambda: db.connect(copied, readonly=True)
     return lambda: db.connect(path, readonly=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from store import db
+from store.decode import whole
 from store.summaries import Query
 
 
@@ -47,7 +48,7 @@ class KeepLiveText:
             conn.execute(
                 "INSERT INTO live_text(chat, message_id, kind, text) VALUES (?,?,?,?) "
                 "ON CONFLICT(chat, message_id, kind) DO UPDATE SET text=excluded.text",
-                (self.chat, self.message_id, self.kind, self.text.encode("utf-8", "replace").decode()),
+                (self.chat, self.message_id, self.kind, whole(self.text)),
             )
 
 

@@ -11,6 +11,11 @@ STEPS: Mapping[tuple[str, int], Step] = {}  # (type, v) -> the body at v + 1
 
 def newest(body: dict[str, Any]) -> dict[str, Any]:
     """The body after every step there is for its type and `v`."""
-    while step := STEPS.get((str(body.get("type")), int(body.get("v") or 1))):
+    while step := STEPS.get((str(body.get("type")), _v(body))):
         body = step(body)
     return body
+
+
+def _v(body: dict[str, Any]) -> int:
+    v = body.get("v")
+    return v if isinstance(v, int) and v else 1

@@ -59,6 +59,7 @@ class Writer:
         self._gate = threading.Lock()
         self._closing = False
         conn.execute(f"PRAGMA busy_timeout={BUSY_SLICE_MS}")
+        conn.execute("PRAGMA secure_delete=ON")  # a deleted chat's words don't stay in free pages
         self._thread = threading.Thread(target=self._loop, name="store-write", daemon=True)
         self._thread.start()
 
@@ -79,6 +80,10 @@ class Writer:
                 self._closing = True
                 self._queue.put(None)
         self._thread.join()
+
+    def is_current_thread(self) -> bool:
+        """Whether the caller runs on the writer's thread."""
+        return threading.current_thread() is self._thread
 
     def at_home(self) -> bool:
         """Whether the file is still where it was opened."""

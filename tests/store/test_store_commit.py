@@ -133,7 +133,7 @@ async def test_what_no_file_can_hold_becomes_a_replacement_mark(store: Store) ->
     assert done.events[0].event.text == "a\ufffdb\x00c"
     assert [e.event.text for e in store.events(chat="c")] == ["a\ufffdb\x00c"]
     await store.commit(Batch(changes=[KeepLiveText("c", "m2", "text", "x\udfffy"), KeepState("c", "draft", "\ud800")]))
-    assert store.live_texts("c")[0].text == "x?y"
+    assert store.live_texts("c")[0].text == "x\ufffdy"
 
 
 async def test_a_commit_after_close_is_refused_in_words(tmp_path: Path) -> None:
@@ -196,3 +196,24 @@ async def test_events_can_be_read_while_more_are_written(store: Store) -> None:
     assert seen == sorted(set(seen)) and len(seen) == 1201
     assert len(list(store.events(after=seen[5], chat="c", limit=700))) == 700
     assert list(store.events(limit=0)) == []
+
+
+def test_waiting_for_a_commit_in_a_listener_is_refused_and_not_a_deadlock(store: Store) -> None:
+    refused: list[str] = []
+
+    def listener(_: object) -> None:
+        try:
+            store.commit_sync(Batch.of("c", said(2)))
+        except RuntimeError as error:
+            refused.append(str(error))
+
+    store.listen(listener)
+    store.commit_sync(Batch.of("c", said(1)))
+    assert len(refused) == 1
+
+
+def test_new_events_of_a_chat_are_found_from_any_id(store: Store) -> None:
+    for n in range(30):
+        store.commit_sync(Batch.of(f"c{n % 3}", said(n)))
+    for after in range(35):
+        assert [e.id for e in store.events(after, "c1")] == [n for n in range(1, 31) if n % 3 == 2 and n > after]
