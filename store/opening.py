@@ -14,12 +14,8 @@ from store.errors import StoreBroken, StoreFull, StoreLocked, StoreNewer
 
 READ_ONLY_NOTICE = "Shoal's folder is read-only, so chats can be read but nothing can be saved or sent."
 FULL_NOTICE = "The disk is full, so chats can be read but nothing can be saved. Make some space, then start again."
-    "The disk is full, so chats can be read but nothing can be saved. Make some space, then start Shoal again."
-)
 OLDER_WORDS = "These chats were written by an older Shoal. Start Shoal once, so that it brings them up to date."
 UNREADABLE_WORDS = "Shoal may not read the file with your chats. Give yourself the right to read it, then start again."
-    "Shoal may not read the file with your chats. Give yourself the right to read it, then start it again."
-)
 ALIEN_NOTICE = "A journal beside your chats didn't belong to them, so it wasn't used; it is kept as {name}."
 BROKEN_NOTICE = "The file with your chats {fault}. It is kept as {name}, in Shoal's folder; {then}."
 MISSING_NOTICE = (
