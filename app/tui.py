@@ -16,10 +16,10 @@ from textual.binding import Binding
 from textual.filter import LineFilter
 
 from app import keys
-from app.aio import TaskSet
 from app.screens.bindings import bindings
 from app.screens.say import say
 from app.screens.themes import THEMES
+from app.screens.watched import WatchedTasks
 from store.errors import StoreError
 from widgets.net import NET
 
@@ -51,7 +51,7 @@ class ShoalApp(App[int]):
         self.crash_dir = crash_dir
         self.services: Services | None = None
         self.failure: str | None = None  # one sentence for the error stream after the screen is gone
-        self.tasks = TaskSet()
+        self.tasks = WatchedTasks(self.fault)
         self.mouse_on = True
         self.keymap: dict[str, str] = {}
         self._leaving = False
@@ -213,6 +213,13 @@ class ShoalApp(App[int]):
             self.services = None
             self.exit(code, return_code=code)
 
+    def fault(self, error: BaseException) -> None:
+        """A fault of ours in a task: nothing said is lost, so Shoal goes on where there is a deck to go on with."""
+        if self.is_headless or self.services is None or not self.screen_stack or len(self.screen_stack) < 2:
+            self._handle_exception(error if isinstance(error, Exception) else RuntimeError(str(error)))
+            return
+        say(self, _write_report(self.crash_dir, error, "Shoal met a fault of its own and goes on"), "error")
+
     def _fatal_error(self) -> None:
         """A fault of ours: the report goes to a file, the person gets one sentence after the screen is gone."""
         if self.crash_dir is None or self.is_headless:
@@ -223,7 +230,9 @@ class ShoalApp(App[int]):
         self._close_messages_no_wait()
 
 
-def _write_report(folder: Any, error: BaseException | None) -> str:
+def _write_report(
+    folder: Any, error: BaseException | None, what: str = "Shoal met a fault of its own and had to stop"
+) -> str:
     report = folder / "crash.txt"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -231,8 +240,8 @@ def _write_report(folder: Any, error: BaseException | None) -> str:
         report.write_text(words, encoding="utf-8", errors="backslashreplace")
         report.chmod(0o600)
     except OSError as problem:
-        return f"Shoal met a fault of its own and had to stop ({problem.strerror}); everything said is kept"
-    return f"Shoal met a fault of its own and had to stop; everything said is kept. Details: {report}"
+        return f"{what} ({problem.strerror}); everything said is kept"
+    return f"{what}; everything said is kept. Details: {report}"
 
 
 def why_no_screen() -> str | None:

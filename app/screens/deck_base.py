@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from textual.containers import Horizontal
 from textual.screen import Screen
+from textual.widget import AwaitMount
 
-from app.aio import TaskSet
 from app.screens import show
 from app.screens.column_feed import ColumnFeed
 from app.screens.deck import Deck, Layout, layout
@@ -21,6 +21,7 @@ from app.screens.models import catalogue_of
 from app.screens.posting import Posting
 from app.screens.say import say
 from app.screens.slash import SLASHES
+from app.screens.watched import WatchedTasks
 from app.screens.welcome import Welcome
 from store.errors import StoreError
 from store.models import ChatSummary
@@ -41,12 +42,13 @@ class DeckBase(Screen[None]):
     """Columns over chats. Everything that changes a chat is posted to the session; events bring it back."""
 
     app: ShoalApp
+    AUTO_FOCUS = None  # the message box takes it once its column is there
 
     def __init__(self, services: Services) -> None:
         super().__init__()
         self.services = services
         self.store, self.session, self.clock = services.store, services.session, services.clock
-        self.tasks = TaskSet()
+        self.tasks = WatchedTasks(lambda error: self.app.fault(error))
         self.memory = Memory(self.store, self.tasks, lambda words: self.say(words, "error"))
         self.posting = Posting(self.session, self.tasks, lambda words: self.say(words, "error"))
         self.deck = Deck()
@@ -105,12 +107,11 @@ class DeckBase(Screen[None]):
                 column = self._make_column(chat)
                 following = next((self.columns[c] for c in deck.chats[place + 1 :] if c in self.columns), None)
                 self.columns[chat] = column
-                if following is None:
-                    holder.mount(column)
-                else:
-                    holder.mount(column, before=following)
-                self.tasks.spawn(self.load(column), "load")
+                mounted = holder.mount(column) if following is None else holder.mount(column, before=following)
+                self.tasks.spawn(self._load_when(mounted, column), "load")
         self._order(holder)
+        for chat, column in self.columns.items():
+            column.set_class(chat == deck.focused, "-here")
         if deck.focused in self.unread:
             self.unread.discard(deck.focused or "")
             self.memory.keep("", "unread", sorted(self.unread))
@@ -136,6 +137,10 @@ class DeckBase(Screen[None]):
         column = DeckColumn(chat, ColumnFeed(self.store, chat), self.clock.now_ms())
         column.composer.set_commands(_COMMANDS)
         return column
+
+    async def _load_when(self, mounted: AwaitMount, column: DeckColumn) -> None:
+        await mounted
+        await self.load(column)
 
     async def load(self, column: DeckColumn) -> None:
         """Read the last page, and go to the line that was asked for."""

@@ -15,11 +15,11 @@ from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input
 
-from app.aio import TaskSet
 from app.keys import show
 from app.screens import filters
 from app.screens.bindings import bindings
 from app.screens.finder import Finder, Found, sentence
+from app.screens.watched import WatchedTasks
 from store.limits import QUERY_CHARS
 from store.models import ChatSummary, SearchAnswer
 from store.text import fold
@@ -81,7 +81,7 @@ class SearchScreen(ModalScreen[Picked | None]):
         self._all = chats
         self._finder = Finder(services.search, lambda: self._sorted, services.clock)
         self._found = self._finder.at_once("")
-        self._tasks = TaskSet()
+        self._tasks = WatchedTasks(lambda error: self.app.fault(error))
         self._asked = 0  # the number of the newest question
         self._lines: SearchAnswer | None = None  # the lines that are shown
         self._pending = False  # newer words are being looked for
