@@ -30,6 +30,7 @@ class Head:
     chat: str  # the file's own id
     created: ChatCreated
     at: int = 0  # 0: unknown
+    persons_title: bool = False  # the title was the person's own, so a later one of a model doesn't replace it
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,6 +215,8 @@ class _Run:
         if not said or (summary is None and not messages):
             return []
         events = [] if summary else [self._created(form, own, chat, held.head, said)]
+        if events and held.head and held.head.persons_title:
+            events.append(NewEvent(chat, ev.TitleChanged(title=held.head.created.title), events[0].at))
         events += [NewEvent(chat, e, said[0].at) for e in self._marks(form, said, summary)]
         events += [NewEvent(chat, self._filtered(s.event), s.at) for s in said]
         events += [NewEvent(chat, e, said[-1].at) for e in _closing(said)]

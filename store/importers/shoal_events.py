@@ -64,7 +64,7 @@ class ShoalExport:
         if isinstance(event, ev.UnknownEvent):
             raise Unreadable
         if isinstance(event, ev.ChatCreated):
-            return Head(chat, self._created(chat, event), at)
+            return Head(chat, self._created(chat, event), at, bool(event.title) and event.origin is None)
         taken = self._options(event) if isinstance(event, ev.OptionsChanged) else self._event(event)
         if taken is None:
             return None
