@@ -119,7 +119,10 @@ def _opens_or_closes(char: str) -> bool:
 
 
 def _quotes(char: str) -> bool:
-    return any(c in "\"'`´\u02b9\u02ba\u2032\u2033\u2034\u2035\u2036\u2037" for c in {char, *unicodedata.normalize("NFKD", char)})
+    return any(
+        c in "\"'`´\u02b9\u02ba\u2032\u2033\u2034\u2035\u2036\u2037"
+        for c in {char, *unicodedata.normalize("NFKD", char)}
+    )
 
 
 class _Fold(dict[int, int]):
