@@ -164,6 +164,11 @@ class Store(Reads):
             opening.suspect(self.path)
             self._sound = False
 
+    def hurry(self) -> None:
+        """The program ends: from now on a locked store is waited for 2 s, so that no commit holds up the end."""
+        if self._writer is not None:
+            self._writer.hurry = True
+
     def close(self) -> None:
         """Finish what waits, then close and let the home's lock go."""
         if self._closed:

@@ -51,6 +51,7 @@ class Writer:
         self.conn = conn
         self.lock_wait = LOCK_WAIT_SECONDS
         self.lock_notice = LOCK_NOTICE_SECONDS
+        self.hurry = False  # set when the program ends: a locked store is then waited for only shortly
         self._path = path
         self._place = _place(path)
         self._hooks = hooks
@@ -171,7 +172,7 @@ class Writer:
                 break
             except db.OperationalError as error:
                 waited = self._clock.steady() - start
-                limit = min(self.lock_wait, CLOSING_WAIT_SECONDS) if self._closing else self.lock_wait
+                limit = min(self.lock_wait, CLOSING_WAIT_SECONDS) if self.hurry or self._closing else self.lock_wait
                 if not db.is_busy(error) or waited > limit:
                     if said:
                         self._say(None)

@@ -15,6 +15,7 @@ from store.decode import body_of, stored_of
 from store.events import EVENT_TYPES, Stored, UnknownEvent, event_from
 from store.log import Store
 from store.rows import UnknownRow, fold
+from tests.store.store_makers import SAMPLES
 
 GOLDEN = sorted((Path(__file__).parent.parent / "golden").glob("events-v*.jsonl"))
 
@@ -42,7 +43,8 @@ def test_every_released_event_still_loads_and_prints_what_it_held(path: Path) ->
             assert line.items() <= printed.items()
 
 
-def test_the_golden_file_has_one_of_each_type() -> None:
+def test_every_event_type_has_a_sample_and_a_golden_line() -> None:
+    assert set(EVENT_TYPES) == {s.type for s in SAMPLES}
     assert set(EVENT_TYPES) <= {str(line["type"]) for line in lines(GOLDEN[-1])}
 
 

@@ -16,7 +16,7 @@ from store import db, tables
 from store import events as ev
 from store.batch import Batch
 from store.clock import ManualClock
-from store.errors import StoreHeld, StoreNewer
+from store.errors import StoreBroken, StoreFull, StoreHeld, StoreNewer
 from store.lock import HomeLock
 from store.log import Store
 from store.state import KeepState
@@ -346,6 +346,31 @@ store = Store.open(Path(sys.argv[1]))
 print("open", flush=True)
 time.sleep(60)
 """
+
+
+def test_a_full_disk_at_the_start_opens_for_reading_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = home_with(tmp_path)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("store.opening._for_writing", full)
+    store = Store.open(home)
+    assert store.readonly and "disk is full" in store.notices[0] and len(store.summaries()) == 11
+    store.close()
+    with pytest.raises(StoreFull):
+        Store.open(tmp_path / "new")
+    HomeLock(home).acquire().release()
+
+
+@pytest.mark.parametrize("content", [b"", b"text " * 3000])
+def test_a_broken_store_opened_for_reading_is_told_in_words_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "store.db").write_bytes(content)
+    with pytest.raises(StoreBroken, match="can't be read"):
+        Store.open(tmp_path, readonly=True)
+    assert (tmp_path / "store.db").read_bytes() == content and aside(tmp_path) == []
 
 
 def test_a_second_shoal_is_told_who_holds_the_home_and_reads_it_all_the_same(tmp_path: Path) -> None:

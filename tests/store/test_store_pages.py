@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from store import events as ev
 from store.batch import Batch, Page
-from store.events import Event
+from store.events import Event, Stored
 from store.log import Store
 from store.rows import AnyRow, fold
 from tests.store.store_makers import any_event
@@ -102,6 +102,15 @@ def test_folding_page_by_page_gives_the_rows_of_the_whole_log(tmp_path_factory, 
         assert store.verify() == set()
     finally:
         store.close()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(any_event(), max_size=12).flatmap(st.permutations))
+def test_rows_fold_from_events_in_any_order(events: list[Event]) -> None:
+    rows: dict[str, AnyRow] = {}
+    for n, event in enumerate(events):
+        key = fold(rows, Stored(n + 1, "c", n, 1000 + n, event))
+        assert key is None or rows[key].key == key
 
 
 def _long_chat(tmp_path: Path, events: int) -> Store:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from store import db, derived, summaries
 from store import events as ev
 from store.batch import Batch, NewEvent
 from store.clock import ManualClock
+from store.errors import ChatGone
 from store.events import Event, Stored
 from store.log import Store
 from store.models import ChatSummary
@@ -113,6 +117,46 @@ def test_a_summary_is_the_same_folded_as_it_came_or_made_anew(events: list[Event
         assert summaries.decode(summaries.encode(summary)) == summary
         assert (summary.last_seq, summary.last_id) == (stored.seq, stored.id)
     assert derived.folded("c", log) == (summary if log else None)
+
+
+def test_lists_stay_right_while_threads_write_delete_and_read_at_once(tmp_path: Path) -> None:
+    store = Store.open(tmp_path)
+
+    def write(worker: int) -> None:
+        for n in range(40):
+            chat = f"c{worker}-{n % 5}"
+            with contextlib.suppress(ChatGone):
+                message = ev.UserMessage(message_id=f"m{worker}-{n}", text="x")
+                store.commit_sync(Batch.of(chat, message, ev.TurnStarted(turn_id=f"r{n}")))
+                if n % 3:
+                    store.commit_sync(Batch.of(chat, ev.TurnCompleted(turn_id=f"r{n}", outcome="success")))
+            if n == 30:
+                store.delete_sync(chat)
+
+    def read() -> None:
+        while not done.is_set():
+            listed = store.summaries()
+            assert len({s.id for s in listed}) == len(listed)
+            assert [s.last_active for s in listed] == sorted((s.last_active for s in listed), reverse=True)
+            for summary in [*store.working(), *store.recent(3), store.summary("c1-1")]:
+                assert summary is None or store.page(summary.id) is not None
+
+    done = threading.Event()
+    with ThreadPoolExecutor(5) as pool:
+        readers = [pool.submit(read) for _ in range(2)]
+        try:
+            for writing in [pool.submit(write, n) for n in range(3)]:
+                writing.result()
+        finally:
+            done.set()
+        for reading in readers:
+            reading.result()
+    assert store.verify() == set()
+    listed, working = store.summaries(), store.working()
+    store.close()
+    again = Store.open(tmp_path)
+    assert again.summaries() == listed and again.working() == working and len(listed) == 12
+    again.close()
 
 
 def _spoil(path: Path, *statements: str) -> None:
