@@ -69,16 +69,17 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 def losses(old: Any, new: Any, path: str = "") -> list[str]:
     """What a client of the `old` schema could miss or be refused by in the `new` one; adding is no loss."""
     if isinstance(old, dict) and isinstance(new, dict):
-        found = [f"{path}/{key} is gone" for key in old if key not in new and key not in _WORDS]
-        if path.startswith("/$defs") and isinstance(new.get("required"), list) and "properties" in old:
-            asked = set(new["required"]) - set(old.get("required", ()))
-            if "do" in new["properties"] and asked:
-                found.append(f"{path} asks for {', '.join(sorted(asked))}")
+        words = () if path.endswith(("/properties", "/$defs")) else _WORDS
+        found = [f"{path}/{key} is gone" for key in old if key not in new and key not in words]
+        needed = (set(old.get("required") or ()), set(new.get("required") or ()))
+        if isinstance(old.get("properties"), dict):
+            asked = "do" in old["properties"]  # a command may not ask for more, an answer not leave out what was there
+            lost = needed[1] - needed[0] if asked else needed[0] - needed[1]
+            found += [f"{path} {'asks for' if asked else 'may leave out'} {name}" for name in sorted(lost)]
+            words = (*words, "required")
         for key in old.keys() & new.keys():
-            if key not in (*_WORDS, "required"):
+            if key not in words:
                 found += losses(old[key], new[key], f"{path}/{key}")
-            elif key == "required" and "do" not in new.get("properties", {}):
-                found += [f"{path} may leave out {name}" for name in sorted(set(old[key]) - set(new[key]))]
         return found
     if isinstance(old, list) and isinstance(new, list):
         return [f"{path} lost {item}" for item in old if item not in new]
