@@ -81,7 +81,9 @@ class Terminal:
                 return self.text
             if not self.child.isalive():
                 break
-        raise AssertionError(f"not on screen: {until!r}; alive: {self.child.isalive()}\n{self.text}\n{self.raw[-2000:]!r}")
+        raise AssertionError(
+            f"not on screen: {until!r}; alive: {self.child.isalive()}\n{self.text}\n{self.raw[-2000:]!r}"
+        )
 
     def press(self, *keys: str) -> None:
         """Keys by name, `ctrl+x`, or text as it is."""
