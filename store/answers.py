@@ -77,16 +77,17 @@ def answer(core: Core, asked: SearchQuery, parsed: query.Parsed, found: Retrieve
             continue
         shown.append((found.chats[i], summary))
     most = LINES_ONE_CHAT if asked.chat is not None else LINES_PER_CHAT
-    texts = index.lines_by_id(core.conn, [f.docid for c, _ in shown for f in c.lines[:most]])
+    picked = [grouping.pick(c, found.idfs, most, core.weights) for c, _ in shown]
+    texts = index.lines_by_id(core.conn, [f.docid for lines in picked for f in lines])
     marks = marks_of(found.groups)
     groups = tuple(
         ChatHits(
             summary,
             len(chat.lines),
-            tuple(_hit(texts[f.docid], f, marks, views) for f in chat.lines[:most] if f.docid in texts),
+            tuple(_hit(texts[f.docid], f, marks, views) for f in lines if f.docid in texts),
             chat.score,
         )
-        for chat, summary in shown
+        for (chat, summary), lines in zip(shown, picked, strict=True)
     )
     secret = bool(views.spans(parsed.text)) or views.redact(parsed.text) != parsed.text
     return SearchAnswer(
@@ -96,7 +97,7 @@ def answer(core: Core, asked: SearchQuery, parsed: query.Parsed, found: Retrieve
         total=found.total,
         hidden=max(len(found.chats) - len(shown) - unseen, 0),
         capped=found.capped,
-        missing=() if secret else _missing(found, [f for c, _ in shown for f in c.lines[:most]]),
+        missing=() if secret else _missing(found, [f for lines in picked for f in lines]),
         read_as=() if secret else tuple(found.read_as),
         cut=parsed.cut,
     )
@@ -127,8 +128,7 @@ def marks_of(groups: Iterable[query.Group]) -> snippets.Marks:
 def _missing(found: Retrieved, lines: Sequence[grouping.Found]) -> tuple[str, ...]:
     """The words of the query that no shown line has."""
     have = [any(column) for column in zip(*(f.finds for f in lines), strict=True)]
-    names = found.scored_as
-    lacking = [n for n, there in zip(names, have, strict=False) if not there]
+    lacking = [g.typed for g, there in zip(found.groups, have, strict=False) if not there]
     return tuple(dict.fromkeys([*lacking, *found.missing])) if lines else ()
 
 

@@ -32,6 +32,7 @@ CREATE VIRTUAL TABLE IF NOT EXISTS f USING fts4(text, extra,
 INDEXES = """
 CREATE UNIQUE INDEX IF NOT EXISTS msg_place ON msg(chat, pos);
 CREATE INDEX IF NOT EXISTS msg_anchor ON msg(chat, anchor);
+CREATE INDEX IF NOT EXISTS msg_name ON msg(name) WHERE name IS NOT NULL;
 """
 
 
@@ -152,7 +153,13 @@ def read_meta(conn: db.Connection) -> dict[str, str]:
 def entries(conn: db.Connection) -> dict[str, ChatEntry]:
     """Every indexed chat."""
     rows = conn.execute("SELECT no, chat, last_id, store_uuid, lines, words, private, folder FROM indexed")
-    return {r[1]: ChatEntry(*r[:6], bool(r[6]), r[7]) for r in rows}
+    return {r[1]: ChatEntry(r[0], r[1], r[2], r[3], r[4], r[5], bool(r[6]), r[7]) for r in rows}
+
+
+def speakers(conn: db.Connection) -> set[str]:
+    """The folded words of the names of everyone who wrote."""
+    rows = conn.execute("SELECT DISTINCT name FROM msg WHERE name IS NOT NULL")
+    return {w for (name,) in rows for w in words.tokens(name)}
 
 
 def save_entry(conn: db.Connection, entry: ChatEntry) -> None:

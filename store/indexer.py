@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from store import db, index, said
+from store import db, index, said, words
 from store.errors import StoreError
 from store.events import ChatCreated, OptionsChanged, Stored
 from store.limits import INDEX_DRAIN_MESSAGES, INDEX_DRAIN_SECONDS, REBUILD_BATCH
@@ -55,6 +55,7 @@ class Indexer:
         self.entries: dict[str, index.ChatEntry] = {}
         self.by_no: dict[int, index.ChatEntry] = {}
         self.sizes = index.Sizes(self.by_no)
+        self.speakers: set[str] = set()  # folded words of people's names
         self.enhanced = index.has_enhanced_syntax()
         self.private: set[str] = set()
         self._spans = spans
@@ -251,6 +252,7 @@ class Indexer:
         self.entries = known
         self.by_no = {e.no: e for e in known.values()}
         self.sizes = index.Sizes(self.by_no)
+        self.speakers = index.speakers(conn)
         self.private |= {e.chat for e in known.values() if e.private}
         self.path = path
         self.generation += 1
@@ -335,6 +337,7 @@ class Indexer:
                 ready = [p for p in ready if index.position(conn, entry.no, p.line.anchor) is None]
             grown = index.ChatEntry(entry.no, chat, last_id, entry.store_uuid, entry.lines, entry.words)
             grown.private, grown.folder = summary.private, summary.folder
+            self.speakers.update(w for p in ready if p.line.name for w in words.tokens(p.line.name))
             index.write(conn, ((grown, p) for p in _unlike(ready)), index.next_id(conn))
             index.count_terms(conn, ready)
             index.save_entry(conn, grown)

@@ -40,7 +40,10 @@ class Seat:
                 raise Unready
             conn = db.connect(path, readonly=True)
             ranking.register(conn)
-            self._core, self._generation = Core(conn, owner.enhanced, owner.sizes, owner.by_no), generation
+            self._core, self._generation = (
+                Core(conn, owner.enhanced, owner.sizes, owner.by_no, owner.speakers),
+                generation,
+            )
         return self._core
 
     def interrupt(self) -> None:

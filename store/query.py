@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from store import db, vocab, words
+from store import dates, db, vocab, words
 from store.limits import QUERY_CHARS
 
 FORM_WEIGHT: Final = 0.5
@@ -168,3 +168,18 @@ def word_group(
     if parts:
         forms.append(Form(parts))
     return Group(typed, tuple(forms), total, stop, quoted=quoted)
+
+
+def singly(conn: db.Connection, found: Sequence[Group], days: Sequence[dates.Named] = ()) -> list[Group]:
+    """For the relaxed search: joined words one by one (a quoted phrase stays), no stop words, no words of dates."""
+    of_dates = {w for d in days for w in d.typed}
+    out: dict[str, Group] = {}
+    for g in found:
+        if len(g.words) > 1 and not g.quoted and not g.unspaced:
+            for word in g.words:
+                out.setdefault(word, word_group(conn, word, word))
+        else:
+            out.setdefault(g.typed.casefold(), g)
+    lone = [g for g in out.values() if not g.stop and not (len(g.typed) == 1 and g.typed.isalpha() and not g.unspaced)]
+    kept = lone or list(out.values())
+    return [g for g in kept if words.fold(g.typed) not in of_dates] or kept

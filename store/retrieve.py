@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from store import db, grouping, query, ranking
+from store import dates, db, grouping, query, ranking, words
 from store.index import WHO_CODE, ChatEntry, Sizes
 from store.limits import AND_ENOUGH_CHATS, OR_BUDGET, PALETTE_NEWEST
 from store.models import Match, Who
@@ -42,13 +42,13 @@ class Retrieved:
     """Chats best first, and what was done to find them."""
 
     chats: list[grouping.FoundChat] = field(default_factory=list)
-    groups: list[query.Group] = field(default_factory=list)  # what to mark
+    groups: list[query.Group] = field(default_factory=list)  # the words behind each line's `finds`
+    idfs: list[float] = field(default_factory=list)
     match: Match = "none"
     total: int = 0
     capped: bool = False
     read_as: list[tuple[str, str]] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)  # words that are nowhere
-    scored_as: list[str] = field(default_factory=list)  # the words behind each line's `finds`
 
 
 @dataclass(slots=True)
@@ -59,6 +59,8 @@ class Core:
     enhanced: bool  # the query syntax with AND and parentheses
     sizes: Sizes
     by_no: Mapping[int, ChatEntry]
+    speakers: Collection[str] = frozenset()  # folded words of the names of people who wrote
+    weights: ranking.Weights = ranking.PRODUCT
     stopped: bool = False  # by the time limit
 
     # -- MATCH expressions
@@ -76,46 +78,58 @@ class Core:
 
     # -- candidates
 
-    def candidates(
-        self, match: str, scorer: ranking.Scorer, idf_of: Callable[[int], list[float]], filters: Filters, limit: int
-    ) -> tuple[list[grouping.Found], list[float]]:
-        """The newest `limit` lines of a MATCH expression, scored."""
+    def _ranked(
+        self,
+        match: str,
+        groups: list[query.Group],
+        left_out: int,
+        filters: Filters,
+        limit: int,
+        days: Sequence[dates.Named] = (),
+    ) -> Retrieved:
+        """The newest `limit` lines of a MATCH expression (whose first `left_out` phrases don't count), ranked."""
+        named = {t for g in groups for f in g.forms for t in f.terms if t in self.speakers} if self.speakers else set()
+        more = "m.at" if days else "0"
+        more += ", m.name" if named else ", NULL"
         rows = self.conn.execute(
-            f"SELECT f.docid, m.chat, m.pos, m.who, matchinfo(f, '{ranking.MATCHINFO}') "
+            f"SELECT f.docid, m.chat, m.pos, m.who, {more}, matchinfo(f, '{ranking.MATCHINFO}') "
             f"FROM f CROSS JOIN msg m ON m.id = f.docid WHERE f MATCH ?{filters.sql()} ORDER BY f.docid DESC LIMIT ?",
             (match, limit),
         ).fetchall()
-        lines, average, finds = scorer.rows([r[4] for r in rows])
-        idfs = idf_of(lines)
+        phrases = [(i, f.weight) for i, g in enumerate(groups) for f in g.forms]
+        read = ranking.Reader([*[None] * left_out, *phrases]).read([r[6] for r in rows])
+        idfs = [ranking.idf(read.lines, g.df, clipped=self.weights.clipped) for g in groups]
+        if days:
+            idfs.append(_said_then(read, [max(d.nearness(r[4]) for d in days) for r in rows]))
+        scores = ranking.line_scores(read, idfs, self.weights)
+        who_weights, more_by = self.weights.who, 1.0 + self.weights.speaker
         found: list[grouping.Found] = []
-        weights = [ranking.WHO_WEIGHT[w] for w in ("you", "assistant", "them", "step")]
-        for (docid, chat, pos, who, _), (length, tfs) in zip(rows, finds, strict=True):
-            score = ranking.bm25(length, average, tfs, idfs) * weights[who]
-            found.append(grouping.Found(docid, chat, pos, who, length, tfs, score))
-        return found, idfs
+        for (docid, chat, pos, who, _, name, _), (_, finds), score in zip(rows, read.rows, scores, strict=True):
+            score *= who_weights[who]
+            if name and not named.isdisjoint(words.tokens(name)):
+                score *= more_by
+            found.append(grouping.Found(docid, chat, pos, finds, score))
+        chats = grouping.group(found, idfs, self.sizes, self.weights)
+        return Retrieved(chats, groups, idfs, "exact" if found else "none", len(found), len(found) >= limit)
 
     def exact(self, groups: Sequence[query.Group], filters: Filters, limit: int = PALETTE_NEWEST) -> Retrieved:
         """Lines with every group of the query, the newest `limit` of them ranked."""
         if not groups or any(g.df == 0 for g in groups):
             return Retrieved(groups=list(groups))
-        phrases = [(i, f.weight) for i, g in enumerate(groups) for f in g.forms]
-        scorer = ranking.Scorer(phrases, len(groups))
-        found, idfs = self.candidates(self.all_of(groups), scorer, lambda n: self._idfs(n, groups), filters, limit)
-        chats = grouping.group(found, idfs, self.sizes)
-        return Retrieved(
-            chats,
-            list(groups),
-            "exact" if found else "none",
-            len(found),
-            len(found) >= limit,
-            scored_as=[g.typed for g in groups],
-        )
+        return self._ranked(self.all_of(groups), list(groups), 0, filters, limit)
 
-    def relaxed(self, groups: Sequence[query.Group], filters: Filters, budget: int = OR_BUDGET) -> Retrieved:
+    def relaxed(
+        self,
+        groups: Sequence[query.Group],
+        filters: Filters,
+        budget: int = OR_BUDGET,
+        days: Sequence[dates.Named] = (),
+    ) -> Retrieved:
         """Lines with some of the groups: candidates come from the rarest ones, as many as the budget allows."""
         by_df = sorted((g for g in groups if g.df), key=lambda g: g.df)
+        missing = [g.typed for g in groups if not g.df]
         if not by_df:
-            return Retrieved(groups=list(groups))
+            return Retrieved(groups=list(groups), missing=missing)
         essential: list[query.Group] = []
         spent = 0
         for g in by_df:
@@ -123,25 +137,9 @@ class Core:
                 break
             essential.append(g)
             spent += g.df
-        left_out: list[tuple[int, float] | None] = [None for g in essential for _ in g.forms]
-        phrases = left_out + [(i, f.weight) for i, g in enumerate(by_df) for f in g.forms]
-        scorer = ranking.Scorer(phrases, len(by_df))
-        match = self.any_of(essential, by_df)
-        found, idfs = self.candidates(match, scorer, lambda n: self._idfs(n, by_df), filters, budget)
-        chats = grouping.group(found, idfs, self.sizes)
-        return Retrieved(
-            chats,
-            by_df,
-            "close" if found else "none",
-            len(found),
-            len(found) >= budget,
-            missing=[g.typed for g in groups if not g.df],
-            scored_as=[g.typed for g in by_df],
-        )
-
-    @staticmethod
-    def _idfs(lines: int, groups: Sequence[query.Group]) -> list[float]:
-        return [ranking.idf(lines, g.df) for g in groups]
+        left_out = sum(len(g.forms) for g in essential)
+        found = self._ranked(self.any_of(essential, by_df), by_df, left_out, filters, budget, days)
+        return replace(found, match="close" if found.chats else "none", missing=missing)
 
     def newest_chats(self, filters: Filters) -> list[tuple[int, int]]:
         """(chat number, lines) of the chats with lines that pass the filters, newest line first."""
@@ -159,36 +157,31 @@ class Core:
         first = Retrieved(groups=content, capped=True)
         try:
             first = self.exact(content, filters)
-            if typing or len(first.chats) >= AND_ENOUGH_CHATS or len(content) == 0:
+            if typing or len(first.chats) >= AND_ENOUGH_CHATS or not content:
                 return first
-            return _merged(first, self.relaxed(_single(self.conn, content), filters))
+            days = dates.named(parsed.text)
+            single = query.singly(self.conn, content, days)
+            return _merged(first, self.relaxed(single, filters, days=days))
         except db.OperationalError:
             if not self.stopped:
                 raise
             return replace(first, capped=True)
 
 
-def _single(conn: db.Connection, groups: Sequence[query.Group]) -> list[query.Group]:
-    """For the relaxed search a phrase counts by its words (a quoted one stays whole)."""
-    out: dict[str, query.Group] = {}
-    for g in groups:
-        if g.words and not g.quoted and g.forms[0].terms == g.words and " " not in g.typed and len(g.words) > 1:
-            for word in g.words:
-                out.setdefault(word, query.word_group(conn, word, word))
-        else:
-            out.setdefault(g.typed.casefold(), g)
-    kept = [
-        g for g in out.values() if not g.stop and (len(g.typed) > 1 or not g.typed.isalpha() or not g.typed.isascii())
-    ]
-    return kept or list(out.values())
+def _said_then(read: ranking.Rows, near: list[float]) -> float:
+    """Adds a find for being said then to every row; answers what it weighs, by how few of the candidates were."""
+    for (_, finds), share in zip(read.rows, near, strict=True):
+        finds.append(share)
+    share_of_all = (sum(near) + 1.0) / (len(near) + 1.0)
+    return ranking.idf(read.lines, read.lines * share_of_all)
 
 
 def _merged(first: Retrieved, loose: Retrieved) -> Retrieved:
-    """Chats with a line that has every word come first."""
-    if not first.chats:
-        return loose
+    """The relaxed answer, with the chats that have a line with every word first."""
     if not loose.chats:
         return first
     whole = {c.no for c in first.chats}
+    if not whole:
+        return loose
     chats = [c for c in loose.chats if c.no in whole] + [c for c in loose.chats if c.no not in whole]
     return replace(loose, chats=chats, match="exact")

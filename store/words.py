@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
+from store.irregular import STEM_OF
 from store.limits import TOKEN_CHARS
 
 WORD: Final = re.compile(r"[^\W_]+")
@@ -80,13 +81,16 @@ def extra(text: str) -> str:
 def _stemmer():  # type: ignore[no-untyped-def]
     import snowballstemmer
 
-    return snowballstemmer.stemmer("porter")
+    return snowballstemmer.stemmer("english")
 
 
 @functools.lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """The Porter stem of a folded word; words with digits or beyond ASCII are their own."""
-    return _stemmer().stemWord(word) if word.isascii() and word.isalpha() and len(word) > 2 else word
+    if not (word.isascii() and word.isalpha() and len(word) > 2):
+        return word
+    word = STEM_OF.get(word, word)
+    return str(_stemmer().stemWord(word))
 
 
 def terms(text: str, more: str) -> set[str]:
@@ -109,5 +113,5 @@ STOP_WORDS: Final = frozenset(
         "that the their theirs them themselves then there these they this those through to too under until up us ve "
         "very was we were what when where which while who whom why will with would you your yours yourself "
         "yourselves "
-    ).split()
+    ).split()  # noqa: SIM905 - a list of words reads best as words
 )
