@@ -239,3 +239,39 @@ def note(found: Found) -> str | None:
 def _listed(words: Sequence[str]) -> str:
     named = [cut(word, _WORD_CHARS) for word in words[:_WORDS_NAMED]]
     return ", ".join(named) + (" and more" if len(words) > _WORDS_NAMED else "")
+
+
+_QUOTES = str.maketrans({"'": "’", '"': "”", "`": "’"})
+_AFTER = {"when": "2026-01-01T00:00:00+00:00", "message": "m_aaaaaaaaaaaaaaaa", "who": "you"}
+ELLIPSIS = "…"
+
+
+def settled(text: str, clean: Clean) -> str:
+    """The text so that filtering the JSON around it once more changes nothing.
+
+    Every tool's result is filtered as it is logged. A line that ends in a label or an open quote ("token='") would then
+    seem to hold what stands after it in the JSON, and take that away.
+    """
+    plain = text.translate(_QUOTES)
+    for tried in (text, plain, plain[:-1] + ELLIPSIS, plain[:-2] + " ."):  # never longer than it was
+        around = compact({"text": tried} | _AFTER)
+        if clean(around) == around:
+            return tried
+    return ELLIPSIS
+
+
+def settled_chat(chat: FoundChat, clean: Clean) -> FoundChat:
+    """The chat with each of its texts settled; a line that changes loses its marks."""
+    return replace(
+        chat,
+        title=settled(chat.title, clean),
+        from_=settled(chat.from_, clean) if chat.from_ else "",
+        others=settled(chat.others, clean) if chat.others else "",
+        lines=tuple(_settled_line(line, clean) for line in chat.lines),
+    )
+
+
+def _settled_line(line: FoundLine, clean: Clean) -> FoundLine:
+    text = settled(line.text, clean)
+    name = settled(line.name, clean) if line.name else line.name
+    return replace(line, text=text, name=name, marks=line.marks if text == line.text else ())

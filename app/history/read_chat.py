@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from app.history.answers import CAUTION, Clean, FoundChat, FoundLine, chat_of, compact, line_of
+from app.history.answers import CAUTION, Clean, FoundChat, FoundLine, chat_of, compact, line_of, settled_chat
 from app.history.budget import fit_lines, fit_read
 from app.history.looked import carried, looked
 from app.history.search_chats import BAD_TEXT, BROKEN, NO_CHAT, THIS_CHAT, Chats, Searcher
@@ -122,7 +122,7 @@ class ReadChat:
         message = _message(args)
         lines = [line_of(line, self._clean) for line in stretch.lines]
         focus = next((at for at, line in enumerate(lines) if line.message == message), None)
-        chat = chat_of(summary, self._clean)
+        chat = settled_chat(chat_of(summary, self._clean), self._clean)
         words = [*notes]
         if message is not None and not stretch.found:
             words.append(NOT_THERE)
@@ -137,8 +137,9 @@ class ReadChat:
 
         # Lines read on from an anchor are nearest to it at their start (after) or their end (before).
         at_start = args.direction == "after" and stretch.found
+        fit = settled_chat(replace(chat, lines=fit_lines(lines, focus)), self._clean).lines
         kept, earlier, later = fit_read(
-            fit_lines(lines, focus), write, focus=focus, keep_start=at_start, flags=(stretch.earlier, stretch.later)
+            fit, write, focus=focus, keep_start=at_start, flags=(stretch.earlier, stretch.later)
         )
         shown = next((line for line in kept if line.message == message), kept[0] if kept else None)
         event_chat = replace(chat, lines=(shown,) if shown else ())

@@ -19,6 +19,8 @@ from app.history.answers import (
     found_of,
     line_of,
     one_line,
+    settled,
+    settled_chat,
 )
 from app.history.budget import fit_search
 from app.history.dates import parse_range
@@ -182,9 +184,16 @@ class SearchChats:
             found = await self._recent(args, ctx, after, before)
         if isinstance(found, str):
             return ToolOutcome(BROKEN.format(why=found))
-        found = fit_search(found)
+        found = self._fitted(found)
         event = looked("search", found.chats, call_id, query=found.query, close=found.match == "close")
         return ToolOutcome(compact(found.to_json()), events=(event,), taints=carried(found.chats))
+
+    def _fitted(self, found: Found) -> Found:
+        """Within the budget, and such that the toolbox's own filter finds nothing more to do in it."""
+        chats = tuple(settled_chat(chat, self._clean) for chat in found.chats)
+        found = fit_search(replace(found, query=settled(found.query, self._clean), chats=chats))
+        text = compact(found.to_json())
+        return found if self._clean(text) == text else replace(found, missing=(), read_as=())
 
     async def _reachable(self, chat: str) -> bool:
         if not chat or len(chat) > CHAT_ID_CHARS:
