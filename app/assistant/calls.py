@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.ports import Toolbox, ToolCall
 from store.ids import CALL, new_id
-from store.limits import TOOL_ARGS_CHARS
+from store.limits import SHORT_CALL_ID, TOOL_ARGS_CHARS
 
 NO_ID = 'The call had no "id", so it wasn\'t run. Call it again with an id of its own.'
 NO_NAME = "The call had no \"name\", so it wasn't run. Call it again with the tool's name."
@@ -22,19 +22,21 @@ class Planned:
     refusal: str | None = None
 
 
-def plan(calls: Sequence[ToolCall], used: Collection[str]) -> list[Planned]:
+def plan(calls: Sequence[ToolCall], used: Collection[str], *, short: bool = False) -> list[Planned]:
     """The calls with ids nobody used in this chat (`used`).
 
     A second call with one id in one answer, and one without an id or a name, is refused under an id of ours, so that
     every result has its own call. An id that an earlier answer used (small servers count from 0 each time) is
-    replaced, and the call runs. Arguments too long to be kept are left out.
+    replaced, and the call runs; with `short`, when not all used ids are known, so is every id that looks like a
+    counter. Arguments too long to be kept are left out.
     """
     seen: set[str] = set()
     out: list[Planned] = []
     for call in calls:
         refusal = NO_NAME if not call.name.strip() else NO_ID if not call.id else SAME_ID if call.id in seen else None
         seen.add(call.id)
-        fresh = new_id(CALL) if refusal or call.id in used else call.id
+        taken = call.id in used or (short and len(call.id) < SHORT_CALL_ID)
+        fresh = new_id(CALL) if refusal or taken else call.id
         if len(call.args) >= TOOL_ARGS_CHARS:
             refusal = refusal or f'"arguments" is longer than {TOOL_ARGS_CHARS:,} characters; send less at once.'
         args = call.args if len(call.args) < TOOL_ARGS_CHARS else "{}"

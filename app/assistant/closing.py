@@ -48,14 +48,14 @@ def closing(
         for e in mine
         if isinstance(e, ev.PermissionRequested) and e.permission_id not in answered
     ]
-    return Closing((*out, *_open_calls(mine)), total(e.usage for e in mine if isinstance(e, ev.StepFinished)))
+    return Closing((*out, *open_calls(mine)), total(e.usage for e in mine if isinstance(e, ev.StepFinished)))
 
 
 def _starts(event: ev.Event, turn_id: str) -> bool:
     return isinstance(event, ev.TurnStarted) and event.turn_id == turn_id
 
 
-def _open_calls(mine: Sequence[ev.Event]) -> list[ev.Event]:
+def open_calls(mine: Sequence[ev.Event]) -> list[ev.Event]:
     """A result for every call of the turn without one; a write that had begun is `unknown`, never run again."""
     finished = {e.call_id for e in mine if isinstance(e, ev.ToolFinished)}
     started = {e.call_id: e for e in mine if isinstance(e, ev.ToolStarted)}

@@ -12,6 +12,7 @@ from app.aio import TaskSet
 from app.assistant import compact
 from app.assistant.boundary import Boundary
 from app.assistant.calls import Planned, groups, plan
+from app.assistant.chatlog import ChatLog, ChatLogs
 from app.assistant.closing import closing, total
 from app.assistant.context import live_events, messages_of, tokens_of
 from app.assistant.prompts import SystemTexts
@@ -32,7 +33,7 @@ from app.ports import (
     Wires,
 )
 from store import events as ev
-from store.limits import CONTEXT_KEEP_SHARE, STEPS_A_TURN, STOP_CHILD_SECONDS
+from store.limits import CONTEXT_KEEP_SHARE, STEPS_A_TURN, STOP_CHILD_SECONDS, STREAM_BREATH_EVENTS
 from store.log import Batch, BatchKind, Change, Store
 from store.state import KeepLiveText
 
@@ -59,9 +60,9 @@ class _Run:
 
     turn: Turn
     toolbox: Toolbox
+    log: ChatLog
     tasks: TaskSet = field(default_factory=TaskSet)
     children: set[asyncio.Task[Any]] = field(default_factory=set)
-    events: list[ev.Stored] = field(default_factory=list)
     saying: Saying | None = None
     shortened: bool = False
     extra: list[ev.Usage] = field(default_factory=list)  # of summaries made on the way
@@ -95,6 +96,7 @@ class StepLoop:
         self._boundary = boundary
         self._signal = signal
         self._texts = texts or SystemTexts()
+        self._logs = ChatLogs(store)
         self._runs: dict[str, _Run] = {}
         self._tasks = TaskSet()
 
@@ -102,7 +104,7 @@ class StepLoop:
 
     async def run(self, turn: Turn) -> ev.Outcome:
         """Run to the end. Stop, cancel and every WireError end in `turn.completed`; other faults are raised."""
-        run = self._runs[turn.turn_id] = _Run(turn, self._toolbox(turn))
+        run = self._runs[turn.turn_id] = _Run(turn, self._toolbox(turn), ChatLog(turn.chat, 0))
         try:
             return await self._steps(run)
         except (Stopped, asyncio.CancelledError):
@@ -114,11 +116,11 @@ class StepLoop:
 
     async def _steps(self, run: _Run) -> ev.Outcome:
         wire = self._wires.wire(run.turn.model)
-        run.events = await self._store.read(lambda: list(self._store.events(chat=run.turn.chat)))
+        run.log = await self._logs.open(run.turn.chat)
         for step in range(1, STEPS_A_TURN + 1):
             answer = await self._step(run, wire, step)
             bad = _fault(answer)
-            planned = [] if bad else plan(answer.calls, self._used_ids(run))
+            planned = [] if bad else plan(answer.calls, self._used_ids(run), short=run.log.cut)
             closed = self._said(run, answer, step, planned, unfinished=bad is not None)
             if bad or not planned:
                 outcome: ev.Outcome = "error" if bad else "success"
@@ -149,6 +151,7 @@ class StepLoop:
         await self._commit(run, "end", [*said, completed], changes)
         run.toolbox.close()
         self._runs.pop(run.turn.turn_id, None)
+        self._logs.keep(run.log)
 
     # -- one step
 
@@ -156,12 +159,12 @@ class StepLoop:
         """The boundary, the request, and its answer; a context that is too long is shortened once and asked again."""
         if run.turn.stop.is_set():
             raise Stopped
-        await self._refresh(run)
+        await self._logs.refresh(run.log)
         system, new = self._texts.sections(run.turn.chat, run.toolbox.prompts())
-        joined = await self._boundary.join(run.turn, step, run.events, new)
+        joined = await self._boundary.join(run.turn, step, run.log.events, new)
         started = ev.StepStarted(turn_id=run.turn.turn_id, step=step, joined=joined)
         await self._commit(run, "step", [started])
-        await self._refresh(run)
+        await self._logs.refresh(run.log)
         await self._fit(run, wire, system, CONTEXT_KEEP_SHARE)
         while True:
             run.saying = Saying(run.turn.chat, self._store, self._signal)
@@ -179,7 +182,7 @@ class StepLoop:
         request = ModelRequest(
             turn.model,
             system,
-            tuple(messages_of(live_events(run.events))),
+            tuple(messages_of(live_events(run.log.events))),
             tuple(run.toolbox.offered()),
             chat=turn.chat,
         )
@@ -188,7 +191,11 @@ class StepLoop:
         done = StepDone("cut")
         stream = wire.stream(request)
         try:
+            came = 0
             async for event in stream:
+                came += 1
+                if came % STREAM_BREATH_EVENTS == 0:
+                    await asyncio.sleep(0)
                 match event:
                     case TextDelta(text):
                         saying.add("text", text)
@@ -253,35 +260,31 @@ class StepLoop:
             await run.toolbox.call(item.call)
 
     def _used_ids(self, run: _Run) -> set[str]:
-        return {c.call_id for s in run.events if isinstance(s.event, ev.AssistantDone) for c in s.event.calls}
+        return {c.call_id for s in run.log.events if isinstance(s.event, ev.AssistantDone) for c in s.event.calls}
 
     # -- the context
-
-    async def _refresh(self, run: _Run) -> None:
-        """Take in what was written to the chat since."""
-        after = run.events[-1].id if run.events else 0
-        run.events += await self._store.read(lambda: list(self._store.events(after, run.turn.chat)))
 
     async def _fit(self, run: _Run, wire: Wire, system: str, share: float, *, force: bool = False) -> bool:
         """Summarise what is older when the request would fill more than `share` of the window; whether it did."""
         window = wire.context_tokens(run.turn.model)
         tools = tokens_of(system, (), run.toolbox.offered())
-        size = tools + tokens_of("", messages_of(live_events(run.events)))
+        size = tools + tokens_of("", messages_of(live_events(run.log.events)))
         if not force and size <= window * share:
             return False
         keep = int((min(size, window * share) - tools) / 2)
-        cut = compact.find_cut(run.events, keep)
+        cut = compact.find_cut(run.log.events, keep)
         if cut is None:
             return False
         by = None if run.turn.model == "offline" else wire
         summary, usage = await self._unless_stopped(run, compact.summarise(cut, by, run.turn.model, run.turn.chat))
         run.extra.append(usage)
-        await self._commit(run, "step", [compact.compacted(cut, summary)])
-        await self._refresh(run)
+        compacted = compact.compacted(cut, summary)
+        await self._commit(run, "step", [compacted], [run.log.cut_change(compacted)])
+        await self._logs.refresh(run.log)
         return True
 
     def _usage(self, run: _Run, said: Sequence[ev.Event] = ()) -> ev.Usage:
-        events = [s.event for s in run.events] + list(said)
+        events = [s.event for s in run.log.events] + list(said)
         mine = (e.usage for e in events if isinstance(e, ev.StepFinished) and e.turn_id == run.turn.turn_id)
         return total([*mine, *run.extra])
 

@@ -21,7 +21,14 @@ class _Question:
     intent: tuple[Event, ...]
     expires: float | None  # by the steady clock; None: a person is there
     answer: asyncio.Future[Decision] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    asked: bool = False  # the question is durable
     taken: bool = False  # an answer is being written
+    doomed: bool = False  # the turn ends: no answer is waited for
+
+    @property
+    def open(self) -> bool:
+        """Whether the person can answer it now."""
+        return self.asked and not self.taken
 
 
 class Asks:
@@ -44,6 +51,9 @@ class Asks:
         try:
             waiting = StatusChanged(status="awaiting-permission")
             await self._store.commit(Batch.of(chat, request, waiting, kind="ask"))
+            question.asked = True
+            if question.doomed:
+                await self.answer(chat, request.permission_id, "expired")
             if expires is not None and (self._watcher is None or self._watcher.done()):
                 self._watcher = self._tasks.spawn(self._watch())
             return await asyncio.shield(question.answer)
@@ -53,7 +63,7 @@ class Asks:
     async def answer(self, chat: str, permission_id: str, decision: Decision) -> bool:
         """Write and give the answer; False when there is no such open question (any more)."""
         question = self._open.get(permission_id)
-        if question is None or question.chat != chat or question.taken:
+        if question is None or question.chat != chat or not question.open:
             return False
         question.taken = True
         await asyncio.shield(self._tasks.spawn(self._write(question, decision)))
@@ -74,15 +84,18 @@ class Asks:
 
     def open(self, chat: str | None = None) -> list[PermissionRequested]:
         """The questions nobody answered yet, oldest first."""
-        return [q.request for q in self._open.values() if not q.taken and chat in (None, q.chat)]
+        return [q.request for q in self._open.values() if q.open and chat in (None, q.chat)]
 
     def chats(self) -> set[str]:
         """Chats that wait for an answer."""
-        return {q.chat for q in self._open.values() if not q.taken}
+        return {q.chat for q in self._open.values() if q.open}
 
     async def expire_all(self, chat: str) -> None:
         """The turn is to end: its questions end as unanswered."""
-        for permission_id in [p for p, q in self._open.items() if q.chat == chat]:
+        for permission_id, question in list(self._open.items()):
+            if question.chat != chat:
+                continue
+            question.doomed = True
             await self.answer(chat, permission_id, "expired")
 
     async def check(self) -> None:

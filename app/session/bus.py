@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from store.events import Stored
-from store.limits import BUS_QUEUE
+from store.limits import BUS_QUEUE, DELTA_JOIN_CHARS
 from store.log import Store
 
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """A signal that isn't stored: `delta`, `retry`, `progress`, `queue`, `trouble`."""
+    """A signal that isn't stored: `delta`, `retry`, `progress`, `queue`, `deleted`, `trouble` (chat "" is the store).
+
+    Deltas that wait together are handed out as one. `trouble` has `text`: a sentence, or None when it is over.
+    """
 
     chat: str
     kind: str
@@ -44,6 +48,9 @@ class Subscription:
 
     def put(self, item: Item) -> None:
         """One more item; past the limit all that waits is replaced by one `Lagged`."""
+        if self._items and isinstance(item, Live) and (joined := _joined(self._items[-1], item)) is not None:
+            self._items[-1] = joined
+            return
         if len(self._items) >= self._most:
             self._items.clear()
             self._items.append(Lagged(self._last_id))
@@ -78,6 +85,18 @@ class Subscription:
         self._bus.drop(self)
 
 
+def _joined(last: Item, new: Live) -> Live | None:
+    """Two deltas of one message that follow each other, as one; None when they aren't that."""
+    if not isinstance(last, Live) or last.kind != "delta" or last.kind != new.kind or last.chat != new.chat:
+        return None
+    had, more = last.data, new.data
+    if had["message_id"] != more["message_id"] or had["kind"] != more["kind"]:
+        return None
+    if had["offset"] + len(had["delta"]) != more["offset"] or len(had["delta"]) >= DELTA_JOIN_CHARS:
+        return None
+    return Live(new.chat, "delta", had | {"delta": had["delta"] + more["delta"]})
+
+
 class Bus:
     """Fans out to subscribers. `attach` inside the running event loop; signals come from that loop only."""
 
@@ -92,6 +111,8 @@ class Bus:
         self._loop = asyncio.get_running_loop()
         self._last_id = store.last_id()
         store.listen(self._from_writer)
+        store.listen_deleted(lambda chat: self._soon(self.signal, chat, "deleted", {}))
+        store.on_trouble = lambda words: self._soon(self.signal, "", "trouble", {"text": words})
 
     def detach(self) -> None:
         """Hear nothing any more; subscriptions end once they are empty."""
@@ -115,11 +136,16 @@ class Bus:
         self._send(Live(chat, kind, data))
 
     def _from_writer(self, events: tuple[Stored, ...]) -> None:
+        if events:
+            self._soon(self._stored, events)
+
+    def _soon(self, call: Callable[..., None], *args: Any) -> None:
+        """Call it in the event loop; also from the writer's thread."""
         loop = self._loop
-        if loop is None or not events:
+        if loop is None:
             return
         try:
-            loop.call_soon_threadsafe(self._stored, events)
+            loop.call_soon_threadsafe(call, *args)
         except RuntimeError:
             self._loop = None  # the event loop was closed; the log has it all
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from app.assistant.closing import open_calls
 from app.guard import taint
 from store import events as ev
 from store.ids import CHAT, new_id
@@ -83,6 +84,7 @@ def fork(
             event = event.model_copy(update={"through_seq": seqs.get(event.through_seq, len(begin) - 1)})
         seqs[stored.seq] = len(out)
         out.append(NewEvent(chat, event, stored.at))
+    out += [NewEvent(chat, event) for event in open_calls([s.event for s in events])]
     return chat, out
 
 

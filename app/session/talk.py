@@ -68,9 +68,9 @@ class Talk:
             summary = desk.open_chat(chat)
             if desk.runner.turn(chat) is not None:
                 refuse("busy", WORKING)
-            if not summary.messages:
+            if summary.last_outcome is None and summary.turn_id is None:
                 refuse("not-allowed", NOTHING_SAID)
-            if summary.last_outcome == "success":
+            if summary.last_outcome == "success" and summary.turn_id is None:
                 refuse("not-allowed", NOTHING_TO_RETRY)
             return {"chat": chat, "last_id": await self._begin(summary, "retry", None)}
 

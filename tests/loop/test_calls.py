@@ -61,7 +61,7 @@ async def test_wrong_arguments_are_refused_in_words_naming_the_field(tmp_path, a
         chat = await kit.new(title="T")
         await kit.say(chat, "go")
         (result,) = returns(kit)
-        assert result.error and f'"{names}"' in result.text or not names
+        assert (result.error and f'"{names}"' in result.text) or not names
         assert tool.ran == [] or not names
         assert len(result.text) < 400 and "pydantic" not in result.text
         assert kit.events(chat, "turn.completed")[0].outcome == "success"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +27,7 @@ async def test_every_request_can_be_rebuilt_from_the_log_byte_for_byte(tmp_path)
         events = list(kit.store.events(chat=chat))
         starts = [i for i, s in enumerate(events) if isinstance(s.event, ev.StepStarted)]
         assert len(starts) == len(kit.wire.requests) == 3
-        for at, request in zip(starts, kit.wire.requests):
+        for at, request in zip(starts, kit.wire.requests, strict=True):
             assert tuple(messages_of(live_events(events[: at + 1]))) == request.messages
 
 
@@ -37,7 +39,7 @@ async def test_every_request_begins_with_the_one_before(tmp_path):
             await kit.say(chat, text)
             kit.clock.tick(100)
         requests = [r.messages for r in kit.wire.requests]
-        for earlier, later in zip(requests, requests[1:]):
+        for earlier, later in pairwise(requests):
             assert later[: len(earlier)] == earlier
 
 
@@ -117,6 +119,24 @@ async def test_a_long_chat_is_summarised_and_stays_in_the_log(tmp_path):
         kit.wire.add(["fourth"])
         await kit.say(chat, "short")
         assert "SUMMARY of it" in kit.wire.requests[-1].messages[0].text
+        last = list(kit.store.events(chat=chat))
+        start = max(i for i, s in enumerate(last) if isinstance(s.event, ev.StepStarted))
+        assert tuple(messages_of(live_events(last[: start + 1]))) == kit.wire.requests[-1].messages
+
+
+async def test_after_a_restart_only_what_is_after_the_summary_is_read(tmp_path):
+    async with open_kit(tmp_path, ["a" * 3000], ["SUMMARY"], ["b"], tokens=1500) as kit:
+        chat = await kit.new(title="T")
+        await kit.say(chat, "one " + "q" * 1500)
+        await kit.say(chat, "two " + "q" * 1500)
+        before = kit.wire.requests[-1].messages
+    async with open_kit(tmp_path, [call("look", {}, "c1")], ["c"], tokens=1500, tools=[FakeTool()]) as kit:
+        await kit.say(chat, "three")
+        assert kit.wire.requests[0].messages[: len(before)] == before
+        (log,) = kit.session._engine._logs._kept.values()
+        assert log.cut and len(log.events) < len(kit.events(chat))
+        (made,) = kit.events(chat, "assistant.done")[-2].calls
+        assert made.call_id != "c1"  # an id that counts may have been used in what was left out
 
 
 async def test_a_summary_that_fails_is_made_from_the_beginnings(tmp_path):

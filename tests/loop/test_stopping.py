@@ -102,7 +102,7 @@ class Asking:
         return Ask(PermissionRequested(call_id, tool.name))
 
 
-def PermissionRequested(call_id, name):  # noqa: N802 - reads as the event
+def PermissionRequested(call_id, name):
     return ev.PermissionRequested(permission_id=new_id(PERMISSION), call_id=call_id, tool_name=name)
 
 

@@ -54,15 +54,14 @@ async def test_the_six_batches_of_a_turn_come_in_order(tmp_path):
         ]
 
 
-async def test_deltas_are_live_signals_and_never_stored(tmp_path):
+async def test_deltas_are_live_signals_joined_while_they_wait_and_never_stored(tmp_path):
     async with open_kit(tmp_path, ["Hel", "lo", ThinkingDelta("hm")]) as kit:
         chat = await kit.new(title="T")
         heard = kit.session.bus.subscribe()
         await kit.say(chat, "hi")
         deltas = [i.data for i in heard.drain() if isinstance(i, Live) and i.kind == "delta"]
         assert [(d["kind"], d["offset"], d["delta"]) for d in deltas] == [
-            ("text", 0, "Hel"),
-            ("text", 3, "lo"),
+            ("text", 0, "Hello"),
             ("thinking", 0, "hm"),
         ]
         (done,) = kit.events(chat, "assistant.done")
@@ -114,7 +113,7 @@ async def test_reads_run_side_by_side_and_writes_in_order(tmp_path):
         assert order[2:] == ["w1", "w2", "r3"]
         returns = [m for m in kit.wire.requests[1].messages if hasattr(m, "error")]
         assert [(r.id, r.text) for r in returns] == [
-            (c.call.id, f"got {t}") for c, t in zip(calls, ["r1", "r2", "w1", "w2", "r3"])
+            (c.call.id, f"got {t}") for c, t in zip(calls, ["r1", "r2", "w1", "w2", "r3"], strict=True)
         ]
 
 
@@ -262,3 +261,27 @@ async def test_the_text_so_far_goes_in_the_batch_of_the_whole_message(tmp_path):
         await kit.say(chat, "go")
         end = kit.recorder.batches[-1]
         assert end.kind == "end" and [type(c) for c in end.changes] == [KeepLiveText]
+
+
+async def test_a_flood_of_single_letters_is_shown_whole_and_leaves_others_their_turn(tmp_path):
+    late = 0.0
+
+    async def beat():
+        nonlocal late
+        loop = asyncio.get_running_loop()
+        while True:
+            begun = loop.time()
+            await asyncio.sleep(0.01)
+            late = max(late, loop.time() - begun - 0.01)
+
+    async with open_kit(tmp_path, ["x"] * 20_000) as kit:
+        chat = await kit.new(title="T")
+        heard = kit.session.bus.subscribe()
+        beating = asyncio.ensure_future(beat())
+        await kit.say(chat, "go")
+        beating.cancel()
+        items = heard.drain()
+        deltas = [i.data for i in items if isinstance(i, Live) and i.kind == "delta"]
+        assert "".join(d["delta"] for d in deltas) == "x" * 20_000 and len(items) < 100
+        assert late < 0.5
+        assert kit.events(chat, "assistant.done")[0].text == "x" * 20_000

@@ -44,7 +44,7 @@ async def test_an_unknown_and_a_deleted_chat_are_refused_in_the_same_words(tmp_p
     async with open_kit(tmp_path) as kit:
         chat = await kit.new()
         await kit.session.do(cmd.Delete(chat=chat))
-        for known, unknown in zip(every(chat), every("c_nothing")):
+        for known, unknown in zip(every(chat), every("c_nothing"), strict=True):
             first, second = await refused(kit, known), await refused(kit, unknown)
             assert first == second and first[0] == "unknown-chat"
 
@@ -118,7 +118,7 @@ async def test_a_stopped_or_failed_reply_leaves_the_queue_waiting(tmp_path, how)
 
 
 async def test_the_queue_can_be_edited_and_has_an_end(tmp_path):
-    async with open_kit(tmp_path, ["a", 0.1]) as kit:
+    async with open_kit(tmp_path, ["a", 1.5]) as kit:
         chat = await kit.new(title="T")
         await kit.send(chat, "one")
         two = await kit.send(chat, "two")
@@ -363,3 +363,32 @@ async def test_many_chats_work_at_once(tmp_path):
         await kit.session.settle()
         for chat in chats:
             assert len(kit.events(chat, "user.message")) == 3 == len(kit.events(chat, "turn.completed"))
+
+
+async def test_a_fork_of_a_working_chat_closes_what_is_open_in_it(tmp_path):
+    async def slow(args, ctx, call_id):
+        await asyncio.sleep(30)
+
+    async with open_kit(tmp_path, [call("change", {}, "a")], tools=[FakeTool("change", "write", slow)]) as kit:
+        chat = await kit.new(title="T")
+        await kit.send(chat, "go")
+        await asyncio.sleep(0.05)
+        fork = (await kit.session.do(cmd.Fork(chat=chat)))["chat"]
+        assert [(e.call_id, e.status) for e in kit.events(fork, "tool.finished")] == [("a", "unknown")]
+        assert kit.events(chat, "tool.finished") == [] and kit.session.running() == [chat]
+
+
+async def test_retry_needs_something_that_was_said(tmp_path):
+    async with open_kit(tmp_path) as kit:
+        chat = await kit.new(title="T")
+        await kit.session.do(cmd.Forward(chat=chat, name="Ana", text="hello"))
+        assert (await refused(kit, cmd.Retry(chat=chat)))[0] == "not-allowed"
+
+
+async def test_a_deleted_chat_is_told_over_the_bus(tmp_path):
+    async with open_kit(tmp_path) as kit:
+        chat = await kit.new(title="T")
+        heard = kit.session.bus.subscribe()
+        await kit.session.do(cmd.Delete(chat=chat))
+        await asyncio.sleep(0.01)
+        assert [(i.chat, i.kind) for i in heard.drain()] == [(chat, "deleted")]

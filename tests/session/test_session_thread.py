@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from app.commands import NewChat, Send, Stop
-from app.providers.scripted import ScriptedWire, call
-from tests.session.kit import Kit, open_kit, types
+from tests.session.kit import open_kit, types
 
 
 async def test_a_message_is_answered_and_everything_is_in_the_log(tmp_path):
