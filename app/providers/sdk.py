@@ -13,7 +13,7 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from app.ports import CallReady, ModelRequest, StepEvent, TextDelta, ThinkingDelta, ToolCall, ToolSpec
+from app.ports import CallReady, ModelRequest, StepEvent, TextDelta, ThinkingDelta, ToolCall, ToolReturn, ToolSpec
 from app.providers.convert import NOTHING, Asked, Round, rounds, tool_name, whole_text
 from app.providers.endpoints import Endpoint, Protocol
 
@@ -129,11 +129,19 @@ def definition(tool: ToolSpec) -> ToolDefinition:
 def converted(one: Round) -> pm.ModelMessage:
     """A round of the history as pydantic-ai takes it."""
     if isinstance(one, Asked):
-        parts: list[pm.ModelRequestPart] = [
-            pm.ToolReturnPart(tool_name=r.name, content=whole_text(r.text), tool_call_id=r.id) for r in one.returns
-        ]
+        parts: list[pm.ModelRequestPart] = [returned(r) for r in one.returns]
         parts += [pm.UserPromptPart(content=whole_text(text)) for text in one.texts]
         return pm.ModelRequest(parts=parts)
     answer: list[pm.ModelResponsePart] = [pm.TextPart(content=whole_text(one.text))] if one.text else []
     answer += [pm.ToolCallPart(tool_name=c.name, args=c.args, tool_call_id=c.id) for c in one.calls]
     return pm.ModelResponse(parts=answer or [pm.TextPart(content=NOTHING)])
+
+
+def returned(result: ToolReturn) -> pm.ToolReturnPart:
+    """A tool's result as pydantic-ai takes it."""
+    return pm.ToolReturnPart(
+        tool_name=result.name,
+        content=whole_text(result.text),
+        tool_call_id=result.id,
+        outcome="failed" if result.error else "success",
+    )

@@ -20,18 +20,20 @@ from app.providers.sse import EventSplitter, EventTooLong, ServerEvent
 from store import limits
 from store.clock import Clock
 
+AFTER_END_SECONDS = 0.2  # the end mark came: the connection can be kept if its body ends at once
 ERROR_BODY_BYTES = 64 * 1024  # of an answer that isn't a stream
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
     """How long to wait, in seconds. `first`: until the first event; `between`: without a sign of life after it;
-    `quiet`: with signs of life (comments, pings) but no event."""
+    `quiet`: with signs of life (comments, pings) but no event; `after`: for the usage, once the finish reason came."""
 
     connect: float = limits.CONNECT_SECONDS
     first: float = limits.FIRST_EVENT_SECONDS
     between: float = limits.BETWEEN_EVENTS_SECONDS
     quiet: float = limits.QUIET_SECONDS
+    after: float = 5.0
 
 
 class Tap(httpx2.AsyncBaseTransport):
@@ -41,6 +43,7 @@ class Tap(httpx2.AsyncBaseTransport):
         self._inner, self._at, self._times, self._clock = inner, at, times, clock
         self.ear = ear
         self.failure: Failure | None = None
+        self._response: httpx2.Response | None = None
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send it, and answer with a tidy stream; raises ProviderFault for everything else."""
@@ -57,12 +60,15 @@ class Tap(httpx2.AsyncBaseTransport):
             raise self._fail(from_exception(self._at, error)) from error
         if response.status_code != 200:
             raise self._fail(await self._refused(response))
+        self._response = response
         body = TidyBody(self, response, start, times)
         headers = [("content-type", "text/event-stream")]
         return httpx2.Response(200, headers=headers, stream=body, request=request)
 
     async def aclose(self) -> None:
-        """Nothing: the connections are shared and outlive a request."""
+        """Close the answer, whatever an SDK left open; the shared connections outlive a request."""
+        if self._response is not None:
+            await self._response.aclose()
 
     def _strip(self, request: httpx2.Request) -> None:
         """Leave out what SDKs tell of this computer, and keys the endpoint has none of."""
@@ -169,12 +175,17 @@ class TidyBody(httpx2.AsyncByteStream):
                 sign, events, lines = now(), self._events, splitter.lines
             limit = times.between if events else times.first
             until = min(sign + limit, real + max(times.quiet, limit))
+            over = self._ear.ended or self._ear.finish is not None
+            if over:  # only the usage and the end of the body may follow
+                until = min(until, now() + (AFTER_END_SECONDS if self._ear.ended else times.after))
             try:
                 async with asyncio.timeout_at(until):
                     chunk = await anext(parts, None)
             except TimeoutError as error:
+                if over:
+                    return
                 raise self._tap._fail(self._stalled(limit)) from error
-            if chunk is None or self._ear.ended:
+            if chunk is None:
                 return
             yield chunk
 

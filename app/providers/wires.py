@@ -102,7 +102,7 @@ class WireFinder:
                 self._others[model] = _offline() if model == "offline" else _scripted(model.partition(":")[2])
             return self._others[model]
         at = find(model, self._settings, self._environ)
-        if at.key:
+        if looks_like_key(at.key):
             self._redactor.add(at.key)
         proxy_for(at, self._environ)  # a proxy that can't be used is said now
         return ApiWire(at, self)
@@ -152,6 +152,11 @@ class WireFinder:
         pools, self._pools = list(self._pools.values()), {}
         for pool in pools:
             await pool.aclose()
+
+
+def looks_like_key(key: str) -> bool:
+    """Whether a key is one, rather than a word that servers without keys are given, such as `none` or `lm-studio`."""
+    return len(key) >= 16 or (len(key) >= 6 and any(c.isdigit() for c in key))
 
 
 def _load(at: Endpoint) -> None:
@@ -237,6 +242,14 @@ def sent_text(request: ModelRequest) -> str:
     return "\n".join(out)
 
 
+def where(error: BaseException) -> str:
+    """The function an exception came from, for the log."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace.tb_frame.f_code.co_qualname if trace is not None else "?"
+
+
 class _Attempt:
     """One try at a request; afterwards `failure`, or `done()`."""
 
@@ -268,28 +281,25 @@ class _Attempt:
                     if isinstance(event, CallReady):
                         calls.append(event)
                         continue
-                    self._said = self._said or isinstance(event, TextDelta)
+                    self._said = self._said or (isinstance(event, TextDelta) and bool(event.text.strip()))
                     yield event
         except Exception as error:  # noqa: BLE001 - SDKs raise what they like; each becomes a sentence
             self.failure = tap.failure or failures.from_exception(self._at, error)
-            log.debug("%s: %s", self._at.preset.name, type(error).__name__)
+            if tap.failure is None:  # what an SDK stumbled over; only its kind, since its words may hold anything
+                log.warning("%s: %s from %s", self._at.preset.name, type(error).__name__, where(error))
         self.failure = self.failure or tap.failure
         self.began = self.began or tap.ear.began
-        if self.failure is None and tap.ear.finish not in ("length", "filter"):
+        if self.failure is None and tap.ear.finish in ("stop", "tool-calls", None):
             self._called = bool(calls)
             for call in calls:
                 yield call
-        if self.failure is None and not self._said and not calls and tap.ear.finish in ("stop", "tool-calls", None):
-            self.failure = Failure("empty", f"{self._at.label} answered with nothing. Retry, or ask in other words.")
 
     def done(self) -> StepDone:
         """How it ended."""
         assert self._tap is not None
         ear = self._tap.ear
         reason = ear.finish or "stop"
-        if self._called and reason in ("stop", "unknown"):
-            reason = "tool-calls"
-        if not self._called and reason == "tool-calls":
-            reason = "stop"
+        if reason in ("stop", "tool-calls"):
+            reason = "tool-calls" if self._called else "stop" if self._said else "empty"
         usage = ear.usage.model_copy(update={"cost_usd": cost_usd(self._at, ear.usage)})
         return StepDone(reason, usage)

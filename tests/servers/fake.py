@@ -186,8 +186,9 @@ class FakeServer:
             return None if not stays else watch.result() if watch.done() else b""
         finally:
             watch.cancel()
-            with contextlib.suppress(asyncio.CancelledError, ConnectionError):
-                await watch
+            await asyncio.wait([watch])
+            if not watch.cancelled():
+                watch.exception()
 
     async def _reply(self, reply: Reply, writer: asyncio.StreamWriter, watch: asyncio.Future[bytes]) -> bool:
         if reply.head:
