@@ -67,6 +67,8 @@ def small_talk(plain: str, asked: str) -> Intent | None:
     words = [word.lower() for word in tokens(plain)]
     if not plain:
         return Intent("help")
+    if not any(char.isalnum() for char in plain):
+        return Intent("manners")
     if words and len(words) <= 8 and not _asks(asked, words):
         topics = distinctive(plain)
         if all(topic.lower() in _CHATTER for topic in topics):

@@ -76,8 +76,13 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _line(line: Any, chat: dict[str, Any], rank: int, distance: int | None = None) -> Said | None:
-    if not isinstance(line, dict) or not _text(line.get("text")).strip():
+def listed(value: Any) -> list[dict[str, Any]]:
+    """The objects of a JSON list; [] for anything else."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _line(line: dict[str, Any], chat: dict[str, Any], rank: int, distance: int | None = None) -> Said | None:
+    if not _text(line.get("text")).strip():
         return None
     return Said(
         text=line["text"],
@@ -95,11 +100,11 @@ def _line(line: Any, chat: dict[str, Any], rank: int, distance: int | None = Non
 
 def found_lines(data: dict[str, Any]) -> list[Said]:
     """The lines of a search's answer: each chat's best line first, then the second ones."""
-    chats = [chat for chat in data.get("chats") or [] if isinstance(chat, dict)]
+    chats = listed(data.get("chats"))
     placed = [
         (depth, order, line, chat)
         for order, chat in enumerate(chats)
-        for depth, line in enumerate(chat.get("lines") or [])
+        for depth, line in enumerate(listed(chat.get("lines")))
     ]
     placed.sort(key=lambda p: (p[0], p[1]))
     lines = (_line(line, chat, rank) for rank, (_, _, line, chat) in enumerate(placed))
@@ -108,7 +113,7 @@ def found_lines(data: dict[str, Any]) -> list[Said]:
 
 def read_lines(data: dict[str, Any], message: str | None) -> list[Said]:
     """The lines of a read's answer, oldest first, with how far each is from the one that was asked for."""
-    raw = [line for line in data.get("lines") or [] if isinstance(line, dict)]
+    raw = listed(data.get("lines"))
     centre = next((at for at, line in enumerate(raw) if line.get("message") == message), None)
     away = [None if centre is None else at - centre for at in range(len(raw))]
     lines = (

@@ -118,8 +118,6 @@ def _past(asked: str, text: str, titles: Titles, today: dt.date | None) -> Inten
             days = Days("", (today - dt.timedelta(days=_NEWEST_DAYS)).isoformat())
     if not query and days is None:
         query = " ".join(tokens(text)[:6]) or " ".join(text.split())[:100]
-        if not any(char.isalnum() for char in query):
-            return Intent("manners")
     args = {"query": query, "limit": CHATS}
     if days is not None:
         args |= {"after": days.after} | ({"before": days.before} if days.before else {})

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from app.providers.offline.intent import Intent
-from app.providers.offline.quoting import Quote, Said, attribution, data_of, day, quotes, speaker, unnamed
+from app.providers.offline.quoting import Quote, Said, attribution, data_of, day, listed, quotes, speaker, unnamed
 
 QUOTES_MOST = 5
 _BLOCK_LINES, _BLOCK_CHARS = 24, 1_500
@@ -104,10 +104,9 @@ def relayed(text: str, *, error: bool) -> str:
 
 def _chat_states(data: dict[str, Any]) -> str:
     lines = []
-    for chat in data["chats"]:
-        if isinstance(chat, dict):
-            said = [str(chat[key]) for key in ("state", "doing") if isinstance(chat.get(key), str) and chat[key]]
-            lines.append(f"- “{chat.get('title') or 'Untitled'}”: {', '.join(said) or 'idle'}")
+    for chat in listed(data["chats"]):
+        said = [str(chat[key]) for key in ("state", "doing") if isinstance(chat.get(key), str) and chat[key]]
+        lines.append(f"- “{chat.get('title') or 'Untitled'}”: {', '.join(said) or 'idle'}")
     return "\n".join(lines) or "None of your other chats is doing anything."
 
 
@@ -137,9 +136,9 @@ def past_answer(intent: Intent, found: Sequence[Said], read: Sequence[Said], not
 def recent_answer(data: dict[str, Any], notes: str) -> str:
     """The chats of a time, with a line each."""
     lines = []
-    for chat in data.get("chats") or []:
-        said = [line for line in chat.get("lines") or [] if isinstance(line, dict)]
-        last = f": “{said[-1]['text']}”" if said else ""
+    for chat in listed(data.get("chats")):
+        said = [line["text"] for line in listed(chat.get("lines")) if isinstance(line.get("text"), str)]
+        last = f": “{said[-1]}”" if said else ""
         lines.append(f"- “{chat.get('title') or 'Untitled'}”, last active {day(str(chat.get('last_active')))}{last}")
     return "These chats are from then:\n" + "\n".join(lines) + _tail(notes) if lines else nothing("", notes)
 

@@ -27,7 +27,7 @@ from app.ports import (
 )
 from app.providers.offline import replies
 from app.providers.offline.intent import Intent
-from app.providers.offline.quoting import Said, data_of, decides, found_lines, read_lines
+from app.providers.offline.quoting import Said, data_of, decides, found_lines, listed, read_lines
 from app.providers.offline.recognise import CHATS, recognise
 from store.clock import Clock, SystemClock, iso
 from store.ids import CALL, new_id
@@ -181,7 +181,7 @@ def _look_again(intent: Intent, done: Sequence[_Done], offered: frozenset[str]) 
     last = done[-1]
     if last.name != "search_chats" or last.data is None:
         return None
-    if not last.data.get("chats"):
+    if not listed(last.data.get("chats")):
         if "search_chats" not in offered or not last.args.get("query"):
             return None
         if last.args.get("chat") and intent.named is not None:
