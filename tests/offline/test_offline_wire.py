@@ -260,7 +260,7 @@ def test_every_quote_is_an_unbroken_piece_of_a_line_that_came_back(
         (
             first.name,
             args,
-            found(*hits, title="T") if first.name == "search_chats" else {"chat": "c_l", "title": "T", "lines": read},
+            found(*hits, title="Xq7") if first.name == "search_chats" else {"chat": "c_l", "title": "Xq7", "lines": read},
         )
     ]
     step = wire().step(after(asked, *done))
@@ -269,15 +269,15 @@ def test_every_quote_is_an_unbroken_piece_of_a_line_that_came_back(
             break
         args = json.loads(step.args)
         result = (
-            {"chat": "c_b", "title": "T", "lines": read + hits[:1]}
+            {"chat": "c_b", "title": "Xq7", "lines": read + hits[:1]}
             if step.name == "read_chat"
-            else found(*hits, title="T")
+            else found(*hits, title="Xq7")
         )
         done.append((step.name, args, result))
         step = wire().step(after(asked, *done))
     answer = said(step)
     every = [x["text"] for x in (*hits, *read)]
-    body = answer.replace("“T”", "")
+    body = answer.replace("“Xq7”", "")
     for row in body.split("\n- ")[1:]:
         quote = row[row.index("“") + 1 : row.rindex("”")]
         assert any(quote in text for text in every), quote
