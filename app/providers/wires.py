@@ -284,8 +284,12 @@ class _Attempt:
                     self._said = self._said or (isinstance(event, TextDelta) and bool(event.text.strip()))
                     yield event
         except Exception as error:  # noqa: BLE001 - SDKs raise what they like; each becomes a sentence
-            self.failure = tap.failure or failures.from_exception(self._at, error)
-            if tap.failure is None:  # what an SDK stumbled over; only its kind, since its words may hold anything
+            ended_well = tap.failure is None and (tap.ear.ended or tap.ear.finish) and not tap.ear.began
+            if not ended_well:  # an answer of nothing at all makes SDKs stumble, yet its end says what it is
+                self.failure = tap.failure or failures.from_exception(self._at, error)
+            if (
+                self.failure is not None and tap.failure is None
+            ):  # what an SDK stumbled over; only its kind, since its words may hold anything
                 log.warning("%s: %s from %s", self._at.preset.name, type(error).__name__, where(error))
         self.failure = self.failure or tap.failure
         self.began = self.began or tap.ear.began
