@@ -90,6 +90,10 @@ class Asks:
         """Chats that wait for an answer."""
         return {q.chat for q in self._open.values() if q.open}
 
+    def settled(self) -> set[str]:
+        """Chats that wait for the person and for nothing else: no question is just being asked or answered."""
+        return self.chats() - {q.chat for q in self._open.values() if not q.open}
+
     async def expire_all(self, chat: str) -> None:
         """The turn is to end: its questions end as unanswered."""
         for permission_id, question in list(self._open.items()):

@@ -137,7 +137,7 @@ class Session:
         return [request.permission_id for request in self._asks.open(chat)]
 
     def _busy(self, chat: str | None) -> bool:
-        waiting = self._asks.chats()
+        waiting = self._asks.settled()
         running = [c for c in self._runner.chats() if c not in waiting and chat in (None, c)]
         return bool(running) or self._talk.titling(chat)
 
