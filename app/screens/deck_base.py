@@ -42,7 +42,7 @@ class DeckBase(Screen[None]):
     """Columns over chats. Everything that changes a chat is posted to the session; events bring it back."""
 
     app: ShoalApp
-    AUTO_FOCUS = None  # the message box takes it once its column is there
+    AUTO_FOCUS = ""  # the message box takes it once its column is there
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -228,9 +228,9 @@ class DeckBase(Screen[None]):
         working, needs = show.counts(self.chats.values())
         left = show.header(working, needs, self.notice)
         before, after = self.off_screen
-        if before or after:
-            sides = "  ".join(w for w in (f"‹ {before}" if before else "", f"{after} ›" if after else "") if w)
-            left += [("   ", ""), (f"{sides} more", "muted")]
+        if (before or after) and not self.query_one("#strip").display:
+            sides = [f"‹ {before} more" if before else "", f"{after} more ›" if after else ""]
+            left += [("   ", ""), ("  ".join(w for w in sides if w), "muted")]
         self.query_one("#header", Bar).say(left, self.app.header_keys())
         for chat, column in self.columns.items():
             summary = self.chats.get(chat)
@@ -238,7 +238,8 @@ class DeckBase(Screen[None]):
                 continue
             queued = self.session.queue(chat)
             column.show_summary(summary, chat in self.unread, show.short_folder(summary.folder), len(queued))
-            column.show_doing(show.doing(summary, now, self.doing.get(chat, "")))
+            stops = "esc esc stops" if chat == self.deck.focused else ""
+            column.show_doing(show.doing(summary, now, self.doing.get(chat, "")), stops)
             column.composer.set_hint(show.hint(summary, self.readonly, len(column.feed.asks)))
 
     def refresh_list(self) -> None:

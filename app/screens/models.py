@@ -37,13 +37,7 @@ def choose_model(deck: DeckActions) -> None:
 
 async def _add_found(picker: Picker, catalogue: Any) -> None:
     found = await catalogue.look()
-    picker.add(
-        [
-            Choice(f"{_ASK}{f.name}", f"{f.name}: …", f"{f.words} ⏎ lists its models")
-            for f in found
-            if f.kind != "program"
-        ]
-    )
+    picker.add([Choice(f"{_ASK}{f.name}", f"{f.name} …", f.words) for f in found if f.kind != "program"])
 
 
 def _chosen(deck: DeckActions, model: str | None) -> None:

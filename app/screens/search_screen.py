@@ -22,6 +22,7 @@ from app.screens.finder import Finder, Found, sentence
 from app.screens.watched import WatchedTasks
 from store.limits import QUERY_CHARS
 from store.models import ChatSummary, SearchAnswer
+from store.models import Preview as Around
 from store.text import fold
 from widgets.bar import Bar
 from widgets.line_list import LineList
@@ -297,7 +298,7 @@ class SearchScreen(ModalScreen[Picked | None]):
         words = self._found.words
         model = await self._services.search.preview(target.chat, target.message or None, words)
         if self.is_attached and self.query_one(Results).target == target:
-            self.query_one(Preview).show(model, self._services.clock.now_ms(), TIPS)
+            self.query_one(Preview).show(without_names(model), self._services.clock.now_ms(), TIPS)
 
     async def on_unmount(self) -> None:
         """Nothing goes on after it."""
@@ -306,3 +307,17 @@ class SearchScreen(ModalScreen[Picked | None]):
 
 def _key_words(where: str, keys: str) -> str:
     return f"F8 {show(keys)}" if where == "leader" else show(keys)
+
+
+def without_names(model: Around) -> Around:
+    """Others' lines are kept as `name: words`; the preview shows the name before them already."""
+    lines, ranges = [], model.ranges
+    for at, line in enumerate(model.lines):
+        head = f"{line.name}: "
+        if line.name and line.text.startswith(head):
+            line = replace(line, text=line.text[len(head) :])
+            if at == model.focus:
+                cut = len(head)
+                ranges = tuple((max(0, a - cut), b - cut) for a, b in ranges if b > cut)
+        lines.append(line)
+    return replace(model, lines=tuple(lines), ranges=ranges)

@@ -260,10 +260,10 @@ class FakeServices:
         return chat
 
 
-def fake_services(root: Path, settings: Settings | None = None) -> FakeServices:
+def fake_services(root: Path, settings: Settings | None = None, clock: ManualClock | None = None) -> FakeServices:
     """All of it over a new store in `root`."""
     home = Home(root)
     home.ensure()
-    clock = ManualClock()
+    clock = clock or ManualClock()
     store = Store(home.store, clock)
     return FakeServices(home, settings or Settings(), clock, store, FakeSession(store), FakeSearch(store))

@@ -68,8 +68,7 @@ class Seeded:
 
 def seeded(root: Path, settings: Settings | None = None) -> Seeded:
     """The home; three chats are busy."""
-    services = fake_services(root, settings)
-    services.clock = services.store.clock = services.session.clock = ManualClock(NOW)  # type: ignore[attr-defined]
+    services = fake_services(root, settings, ManualClock(NOW))
     s = Seeder(services, itertools.count(1))
     venue, venue_line = _older(s)
     login = _login(s)

@@ -1,0 +1,206 @@
+"""The looks of Shoal: each a home, a window, and the keys that lead there. Screenshots and snapshots share them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
+
+from app.guard import secrets
+from app.screens.deck_screen import DeckScreen
+from app.settings import Settings
+from app.tui import ShoalApp
+from store.clock import ManualClock
+from store.log import Batch
+from store.search import SearchService
+from store.state import KeepState
+from tests.screens.fakes import FakeServices, fake_services
+from tests.screens.seeded import NOW, seeded
+
+Drive = Callable[[Pilot[int], DeckScreen], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One look."""
+
+    drive: Drive
+    size: tuple[int, int] = (160, 42)
+    theme: str = ""
+    columns: tuple[str, ...] = ("login", "notes", "deploy")
+    empty: bool = False
+    focus: int = 0
+
+
+class Catalogue:
+    """What a computer with a model server and one key would show."""
+
+    @dataclass(frozen=True)
+    class Found:
+        kind: str
+        name: str
+        words: str
+        model_names: tuple[str, ...] = ()
+
+    def __init__(self) -> None:
+        self.found = (
+            self.Found("key", "anthropic", "ANTHROPIC_API_KEY is set: Anthropic can be used."),
+            self.Found("server", "ollama", "Port 11434 on this computer is open, where Ollama usually answers."),
+            self.Found("program", "opencode", "OpenCode is installed."),
+        )
+
+    async def look(self) -> tuple[Any, ...]:
+        return self.found
+
+
+def fixed_time() -> None:
+    """Times of day are the same everywhere."""
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+
+
+def app_of(scene: Scene, root: Path) -> ShoalApp:
+    """The app of a scene, over a new home in `root`."""
+    settings = Settings(theme=scene.theme)
+    if scene.empty:
+        services = fake_services(root, settings, ManualClock(NOW))
+    else:
+        home = seeded(root, settings)
+        services = home.services
+        chats = [getattr(home, name) for name in scene.columns]
+        services.store.commit_sync(Batch(changes=[KeepState("", "deck", {"chats": chats, "focus": scene.focus})]))
+    services.catalogue = Catalogue()
+
+    async def build() -> FakeServices:
+        search = SearchService(
+            services.store,
+            root / "index",
+            spans=secrets.spans,
+            spans_version=secrets.SHAPES_VERSION,
+            clock=services.clock,
+        )
+        await search.start()
+        await search.caught_up(10)
+        services.search = search  # type: ignore[assignment]
+        return services
+
+    return ShoalApp(build, settings)  # type: ignore[arg-type]
+
+
+async def play(scene: Scene, pilot: Pilot[int]) -> None:
+    """Wait for the deck, press the scene's keys, hold the cursor still."""
+    app = pilot.app
+    for _ in range(300):
+        await pilot.pause(0.01)
+        screen = app.screen
+        if isinstance(screen, DeckScreen) and screen.column and all(c.feed.loaded for c in screen.columns.values()):
+            break
+    assert isinstance(app.screen, DeckScreen)
+    app.app_focus = True
+    await settled(pilot)
+    await scene.drive(pilot, app.screen)
+    await settled(pilot)
+    for screen in app.screen_stack:
+        for box in screen.query(Input).results(Input):
+            box.cursor_blink = False
+        for area in screen.query(TextArea).results(TextArea):
+            area.cursor_blink = False
+    await pilot.pause(0.05)
+
+
+async def settled(pilot: Pilot[int], seconds: float = 0.3) -> None:
+    """Until nothing changed for a moment."""
+    await asyncio.sleep(seconds)
+    await pilot.pause()
+
+
+async def nothing(pilot: Pilot[int], deck: DeckScreen) -> None:
+    await settled(pilot, 1.2)  # the question shows once nothing was typed for a second
+
+
+async def search(pilot: Pilot[int], deck: DeckScreen) -> None:
+    await pilot.press("ctrl+k", *"venue lisbon")
+    await settled(pilot, 0.8)
+
+
+async def recent(pilot: Pilot[int], deck: DeckScreen) -> None:
+    await pilot.press("ctrl+k")
+    await settled(pilot, 0.5)
+
+
+async def typo(pilot: Pilot[int], deck: DeckScreen) -> None:
+    await pilot.press("ctrl+k", *"boathuose deposit")
+    await settled(pilot, 0.8)
+
+
+async def line(pilot: Pilot[int], deck: DeckScreen) -> None:
+    await search(pilot, deck)
+    await pilot.press("enter")
+    await settled(pilot, 0.5)
+
+
+async def look(pilot: Pilot[int], deck: DeckScreen) -> None:
+    await settled(pilot, 1.2)
+    await pilot.press("tab", "enter")
+    await settled(pilot)
+
+
+async def keys(pilot: Pilot[int], deck: DeckScreen) -> None:
+    await pilot.press("f1")
+
+
+async def settings(pilot: Pilot[int], deck: DeckScreen) -> None:
+    await pilot.press("f10")
+
+
+async def leader(pilot: Pilot[int], deck: DeckScreen) -> None:
+    await settled(pilot, 1.2)
+    await pilot.press("f8")
+
+
+async def models(pilot: Pilot[int], deck: DeckScreen) -> None:
+    await pilot.press("f7")
+    await settled(pilot)
+
+
+async def commands(pilot: Pilot[int], deck: DeckScreen) -> None:
+    await pilot.press("/", "r")
+
+
+async def delete(pilot: Pilot[int], deck: DeckScreen) -> None:
+    await pilot.press("f8", "d")
+
+
+async def drawer(pilot: Pilot[int], deck: DeckScreen) -> None:
+    await pilot.press("f2")
+
+
+SCENES: dict[str, Scene] = {
+    "deck": Scene(nothing),
+    "search": Scene(search),
+    "search-recent": Scene(recent),
+    "search-close": Scene(typo),
+    "line": Scene(line),
+    "look": Scene(look, columns=("notes", "login"), size=(132, 40)),
+    "first-start": Scene(nothing, empty=True, size=(132, 36)),
+    "help": Scene(keys, size=(132, 44)),
+    "settings": Scene(settings, size=(132, 40)),
+    "leader": Scene(leader),
+    "models": Scene(models, size=(132, 36)),
+    "commands": Scene(commands, size=(132, 36), columns=("venue", "login")),
+    "delete": Scene(delete, size=(132, 36)),
+    "narrow": Scene(nothing, size=(80, 24)),
+    "narrow-list": Scene(drawer, size=(80, 24)),
+    "tiny": Scene(nothing, size=(20, 5)),
+    "light": Scene(nothing, theme="shoal-light"),
+    "light-search": Scene(search, theme="shoal-light"),
+    "ansi": Scene(nothing, theme="ansi-dark", size=(132, 40)),
+}
+SHOWN = ("deck", "search", "line", "look", "first-start", "help", "settings", "narrow", "light")  # as screenshots
