@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from store import db, derived, ids, tables
+from store import db, derived, ids, salvage, tables
 from store.blobs import Blobs
 from store.events import Notice
 
 CHUNK = 2_000  # ids read at once while all goes well
-SMALLEST_EVENT_BYTES = 20
-MOST_IDS = 50_000_000
+MOST_IDS = 2_000_000_000
+MOST_FAILURES = 5_000
 LOST_WORDS = "Part of this chat was in a damaged file and couldn't be brought back."
 _COLUMNS = "id, chat, seq, at, type, v, row, body, blob"
 
@@ -65,7 +65,7 @@ def copy_for_reading(path: Path) -> Path:
 
 
 def _ways(broken: Path, wal: Path | None, folder: Path) -> Iterator[Path]:
-    """Copies to read from, the likeliest first: with its journal, alone, and with a first page of a new store."""
+    """Copies to read from, the likeliest first: with its journal, and alone (with a new first page if need be)."""
     if not broken.is_file() or broken.stat().st_size == 0:
         return
     copy = folder / "store.db"
@@ -76,25 +76,35 @@ def _ways(broken: Path, wal: Path | None, folder: Path) -> Iterator[Path]:
     for part in ("-wal", "-shm"):
         (folder / f"store.db{part}").unlink(missing_ok=True)
     shutil.copyfile(broken, copy)
+    if not _has_tables(copy):
+        _new_first_page(copy)
     yield copy
-    if _new_first_page(copy):
-        yield copy
 
 
-def _new_first_page(copy: Path) -> bool:
+def _has_tables(copy: Path) -> bool:
+    conn = db.connect_file_only(copy)
+    try:
+        conn.execute("SELECT chat FROM event LIMIT 0")
+    except db.DatabaseError:
+        return False
+    finally:
+        conn.close()
+    return True
+
+
+def _new_first_page(copy: Path) -> None:
     """The first page says where each table lies; all stores made by one version have the tables in the same places."""
     donor = copy.with_name("donor.db")
     tables.create(donor)
     page = int.from_bytes(donor.read_bytes()[16:18], "big")
     size = copy.stat().st_size
     if size < 2 * page:
-        return False
+        return
     with donor.open("rb") as source, copy.open("r+b") as target:
         first = bytearray(source.read(page))
         first[28:32] = (size // page).to_bytes(4, "big")
         target.write(first)
         target.truncate(size // page * page)
-    return True
 
 
 def _bring_back(copy: Path, new: db.Connection, broken: Path) -> Recovered:
@@ -106,32 +116,33 @@ def _bring_back(copy: Path, new: db.Connection, broken: Path) -> Recovered:
     new.execute("BEGIN")
     try:
         gone = {r[0] for r in _rows(old, new, "tombstone", 2)}
-        expected = _expected(old)
-        seqs: dict[str, int] = {}
-        damaged: set[str] = set()
-        for row in _events(old, copy):
-            if not _sound(row) or row[1] in gone:
-                continue
-            id_, chat, seq, *rest = row
-            mine = seqs[chat] = seqs.get(chat, -1) + 1
-            if mine != seq:
-                damaged.add(chat)
-            new.execute(f"INSERT OR IGNORE INTO event({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?)", (id_, chat, mine, *rest))
-        damaged |= {c for c, last in expected.items() if c in seqs and seqs[c] < last}
+        for row in chain(_events(old, copy), salvage.event_rows(copy)):
+            if _sound(row) and row[1] not in gone:
+                new.execute(f"INSERT OR IGNORE INTO event({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?)", row)
         for table, width in (("state", 3), ("live_text", 4), ("blob_ref", 2)):
-            for _ in _rows(old, new, table, width):
-                pass
-        for chat in damaged:
-            _say_lost(new, chat, seqs[chat] + 1)
-        for chat in seqs:
+            _rows(old, new, table, width)
+        expected = _expected(old)
+        chats = new.execute("SELECT chat, max(seq), count(*) FROM event GROUP BY chat").fetchall()
+        damaged = [(c, n) for c, last, n in chats if n != last + 1 or expected.get(c, -1) > last]
+        for chat, count in damaged:
+            _close_gaps(new, chat)
+            _say_lost(new, chat, count)
+        for chat, _, _ in chats:
             derived.rebuild(new, chat, blobs.get)
         derived.note_last(new)
         new.execute("COMMIT")
-        return Recovered(len(seqs), len(damaged))
+        return Recovered(len(chats), len(damaged))
     finally:
         if new.in_transaction:
             new.execute("ROLLBACK")
         old.close()
+
+
+def _close_gaps(new: db.Connection, chat: str) -> None:
+    """Number a chat's events anew from 0, in their order."""
+    found = new.execute("SELECT id, seq FROM event WHERE chat=? ORDER BY seq", (chat,)).fetchall()
+    moved = [(n, id_) for n, (id_, seq) in enumerate(found) if n != seq]
+    new.executemany("UPDATE event SET seq=? WHERE id=?", moved)
 
 
 def _say_lost(new: db.Connection, chat: str, seq: int) -> None:
@@ -143,7 +154,7 @@ def _say_lost(new: db.Connection, chat: str, seq: int) -> None:
     )
 
 
-def _rows(old: db.Connection, new: db.Connection, table: str, width: int) -> Iterable[tuple[Any, ...]]:
+def _rows(old: db.Connection, new: db.Connection, table: str, width: int) -> list[tuple[Any, ...]]:
     """Copy a small table as far as it can be read; answers the rows."""
     out: list[tuple[Any, ...]] = []
     try:
@@ -168,18 +179,22 @@ def _expected(old: db.Connection) -> dict[str, int]:
 
 
 def _events(old: db.Connection, copy: Path) -> Iterator[tuple[Any, ...]]:
-    """Every event row that can be read, by id; a part that can't is halved until only the unreadable is left out."""
-    highest = _highest(old, copy)
+    """Event rows by id; a part that can't be read is halved until only the unreadable is left out.
+
+    Where too much can't be, it ends: `salvage` reads the rest.
+    """
+    highest, failures = _highest(old, copy), 0
     columns = _COLUMNS if _has_blobs(old) else _COLUMNS.replace("blob", "NULL")
     for start in range(1, highest + 1, CHUNK):
         stack = [(start, min(start + CHUNK - 1, highest))]
-        while stack:
+        while stack and failures < MOST_FAILURES:
             low, high = stack.pop()
             try:
                 found = old.execute(
                     f"SELECT {columns} FROM event WHERE id BETWEEN ? AND ? ORDER BY id", (low, high)
                 ).fetchall()
             except db.DatabaseError:
+                failures += 1
                 if low < high:
                     middle = (low + high) // 2
                     stack += [(middle + 1, high), (low, middle)]
@@ -199,7 +214,7 @@ def _highest(old: db.Connection, copy: Path) -> int:
             guesses += [int(r[0]) for r in old.execute(sql) if r[0] is not None]
         except (db.DatabaseError, ValueError):
             continue
-    return min(max(guesses) or os.path.getsize(copy) // SMALLEST_EVENT_BYTES, MOST_IDS)
+    return min(max(guesses), MOST_IDS)
 
 
 def _has_blobs(old: db.Connection) -> bool:
@@ -214,6 +229,8 @@ def _sound(row: tuple[Any, ...]) -> bool:
     id_, chat, seq, at, type_, v, key, body, blob = row
     return (
         all(isinstance(x, int) for x in (id_, seq, at, v))
+        and 0 < id_ <= MOST_IDS
+        and 0 <= seq <= MOST_IDS
         and all(isinstance(x, str) for x in (chat, type_, body))
         and all(x is None or isinstance(x, str) for x in (key, blob))
         and (blob is not None or body.startswith("{"))
