@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -24,6 +25,8 @@ from .names import title_of
 from .rows.permission_card import PermissionCard
 from .transcript import Transcript
 
+LOW_UNDER: Final = 12
+
 
 class Column(Vertical):
     """Made of plain values; what the person does comes out as messages of its parts."""
@@ -35,6 +38,11 @@ class Column(Vertical):
     Column:ansi > .column--title { text-style: none; background: ansi_default; }
     Column:focus-within:ansi > .column--title { text-style: bold reverse; }
     Column > .column--asks { height: auto; max-height: 45%; }
+    Column > .column--status { display: none; }
+    Column > .column--status.-on { display: block; }
+    Column.-low > .column--foot, Column.-low > .column--status.-on { display: none; }
+    Column.-low QueueView.-some, Column.-low CommandHints.-some { display: none; }
+    Column.-low > Composer { border-top: none; max-height: 2; }
     """
 
     @dataclass
@@ -73,9 +81,9 @@ class Column(Vertical):
         yield self.composer
         yield self.foot
 
-    def on_mount(self) -> None:
-        """Nothing is being done yet."""
-        self.status.display = False
+    def on_resize(self, event: events.Resize) -> None:
+        """In a low column only the title, the rows, a question and the box stand."""
+        self.set_class(event.size.height < LOW_UNDER, "-low")
 
     # what the screen calls
 
@@ -105,10 +113,10 @@ class Column(Vertical):
 
     def show_doing(self, words: str, hint: str = "esc esc stops") -> None:
         """The line of what the reply is doing now ("" hides it)."""
-        self.status.display = bool(words)
+        self.status.set_class(bool(words), "-on")
         if words:
             left: list[Piece] = [(f" {WORKING} ", "accent"), (safe_text(words, one_line=True, limit=200), "")]
-            self.status.say(left, [(f"{hint} ", "muted")])
+            self.status.say(left, [(f"{safe_text(hint, one_line=True, limit=40)} ", "muted")])
 
     def show_asks(self, rows: Sequence[PermissionRow]) -> None:
         """The open questions; a new one waits until nothing was typed for a second."""
@@ -116,7 +124,7 @@ class Column(Vertical):
         for card in self.asks.query(PermissionCard):
             if card.key not in self._wanted:
                 if card.has_focus:
-                    self.composer.focus()
+                    self.screen.set_focus(self.composer.box)
                 card.remove()
         self._show_cards()
 

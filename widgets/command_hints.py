@@ -22,7 +22,7 @@ class SlashCommand:
 class CommandHints(Row):
     """The commands that begin with what was typed after the slash."""
 
-    DEFAULT_CSS = "CommandHints { display: none; }"
+    DEFAULT_CSS = "CommandHints { display: none; } CommandHints.-some { display: block; }"
 
     def __init__(self) -> None:
         super().__init__("-commands")
@@ -33,7 +33,7 @@ class CommandHints(Row):
         """Show these; none hides it."""
         if commands != self.commands:
             self.commands = commands[:HINTS_MOST]
-            self.display = bool(commands)
+            self.set_class(bool(commands), "-some")
             self.changed()
 
     def make(self, width: int) -> list[Line]:

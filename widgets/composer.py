@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.content import Content
 from textual.message import Message
 from textual.widgets import TextArea
 
@@ -73,7 +74,7 @@ class Composer(Vertical):
 
     def set_hint(self, words: str) -> None:
         """What an empty box says."""
-        self.box.placeholder = safe_text(words, one_line=True, limit=200)
+        self.box.placeholder = Content(safe_text(words, one_line=True, limit=200))
 
     def set_commands(self, commands: Iterable[SlashCommand]) -> None:
         """The commands that "/" lists."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -176,10 +177,13 @@ def _slice(pieces: list[Piece], start: int, end: int) -> tuple[Piece, ...]:
 
 
 def mark_ranges(text: str, ranges: Iterable[tuple[int, int]], style: str, mark: str = "mark") -> list[Piece]:
-    """The text as pieces with `ranges` (of its characters) marked; ranges may overlap or lie outside."""
+    """The text as pieces with `ranges` (of its characters) marked; ranges may overlap or lie outside.
+
+    What a terminal joins (a letter and its accent, an emoji family) is never parted.
+    """
     out: list[Piece] = []
     at = 0
-    for begin, finish in sorted(ranges):
+    for begin, finish in sorted(ranges if text.isascii() else _whole(text, ranges)):
         start, end = max(at, begin), min(finish, len(text))
         if start >= end:
             continue
@@ -190,6 +194,19 @@ def mark_ranges(text: str, ranges: Iterable[tuple[int, int]], style: str, mark: 
     if at < len(text):
         out.append((text[at:], style))
     return out
+
+
+def _whole(text: str, ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The ranges widened to whole graphemes."""
+    held = [(begin, end) for begin, end in ranges if begin < len(text) and end > 0]
+    if not held:
+        return []
+    starts = [start for start, _, _ in split_graphemes(text)[0]] or [0]
+    ends = [*starts[1:], len(text)]
+    return [
+        (starts[max(0, bisect_right(starts, max(0, begin)) - 1)], ends[min(bisect_left(ends, end), len(ends) - 1)])
+        for begin, end in held
+    ]
 
 
 def mark_words(pieces: Iterable[Piece], starts: Iterable[tuple[int, int]], mark: str) -> tuple[Piece, ...]:

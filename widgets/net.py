@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 # Controls, surrogates, direction and tag characters, and what shows nothing (ZWJ and VS15/16 join emoji and stay).
 UNSEEN: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f\u2028-\u202e"
-    "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
+    "\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff\U000e0000-\U000e0fff"
+    + "".join(chr(plane + 0xFFFE) + chr(plane + 0xFFFF) for plane in range(0x10000, 0x110000, 0x10000))
+    + "]"
 )
 PLAIN_LINK: Final = re.compile(r"https?://[!-~]+")
 

@@ -51,7 +51,10 @@ class Preview(ScrollView, can_focus=False):
         self._lines = self._make(self._width)
         self.virtual_size = Size(0, len(self._lines))
         height = self.scrollable_content_region.height
-        self.scroll_to(y=max(0, self._focus_line - height // 3), animate=False, immediate=True)
+        top = max(0, self._focus_line - height // 3)
+        self.scroll_to(y=top, animate=False, immediate=True)
+        if self.scroll_offset.y != top:  # it has no size yet
+            self.call_after_refresh(self.scroll_to, y=top, animate=False, immediate=True)
         self.refresh()
 
     def _make(self, width: int) -> list[Line]:

@@ -18,7 +18,7 @@ from .row import Row
 class QueueView(Row):
     """One line a waiting message; hidden while nothing waits."""
 
-    DEFAULT_CSS = "QueueView { display: none; max-height: 6; }"
+    DEFAULT_CSS = "QueueView { display: none; max-height: 6; } QueueView.-some { display: block; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "go(-1)", "Up", show=False),
         Binding("down", "go(1)", "Down", show=False),
@@ -54,7 +54,7 @@ class QueueView(Row):
         if list(texts) != self.texts:
             self.texts = list(texts)
             self.cursor = min(self.cursor, len(self.texts) - 1)
-            self.display = bool(self.texts)
+            self.set_class(bool(self.texts), "-some")
             self.changed()
 
     def make(self, width: int) -> list[Line]:
@@ -108,7 +108,7 @@ class QueueView(Row):
 
     def _tell(self) -> None:
         had = self.has_focus and not self.texts
-        self.display = bool(self.texts)
+        self.set_class(bool(self.texts), "-some")
         self.changed()
         self.post_message(self.Changed(tuple(self.texts)))
         if had:

@@ -191,7 +191,7 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
         keep = set(wanted)
         gone = [key for key in self._widgets if key not in keep]
         if gone:
-            if self.screen.focused in (self._widgets[key] for key in gone):
+            if self.screen.focused in [self._widgets[key] for key in gone]:
                 self.screen.set_focus(self, scroll_visible=False)  # else Textual scrolls to a row of its choice
             self.remove_children([self._widgets.pop(key) for key in gone])
         fresh: list[Row] = []

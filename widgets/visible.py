@@ -9,7 +9,7 @@ from typing import Final
 from .net import UNSEEN
 
 PADDING: Final = 12  # longer runs of spaces or of empty lines are counted, so that they can't push the end away
-_SPACES: Final = re.compile(rf"[ \u00a0\u2000-\u200a\u2800\u3000]{{{PADDING},}}")
+_SPACES: Final = re.compile(rf"[ \u00a0\u2000-\u200a\u3000]{{{PADDING},}}")
 _EMPTY: Final = re.compile(rf"(?:[ ]*\n){{{PADDING},}}")
 _PLAIN: Final = re.compile(r"[\n -~]*")
 
@@ -31,5 +31,5 @@ def _seen(char: str) -> str:
         return chr(0x2400 + code)
     if code == 0x7F:
         return "␡"
-    hidden = UNSEEN.match(char) or unicodedata.category(char) in ("Cf", "Cc", "Cs", "Co", "Cn")
+    hidden = UNSEEN.match(char) or char == "\u2800" or unicodedata.category(char) in ("Cf", "Cc", "Cs", "Co", "Cn")
     return f"⟨U+{code:04X}⟩" if hidden or 0xFE00 <= code <= 0xFE0F else char

@@ -7,13 +7,12 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from widget_host import corpus, said
 
 from widgets.line import Line
 from widgets.markdown import markdown_lines, open_fence
 from widgets.rows.said import Said
 from widgets.rows.stream import Growing
-
-from widget_host import corpus, said
 
 DOC = """# Head
 

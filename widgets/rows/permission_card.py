@@ -115,16 +115,21 @@ class PermissionCard(Widget, can_focus=True):
             out.extend(wrap([(caution, "muted")], width, first=("  ", "")))
         return out
 
-    def _choice_pieces(self) -> tuple[Piece, ...]:
+    def _choice_pieces(self, width: int) -> list[Piece]:
+        """A piece for each choice, shorter where the card is narrow."""
         if self.sent is not None:
-            return (("  ", ""), ({"deny": "Saying no…"}.get(self.sent, "Allowing…"), "muted"))
+            return [("  ", ""), ("Saying no…" if self.sent == "deny" else "Allowing…", "muted")]
+        style = "muted" if self.deaf else "key"
+        words = [f"[{letter}] {WORDS[letter]}" for letter in self.choices]
+        if sum(len(word) + 3 for word in words) > width:
+            words = [f"[{letter}]" for letter in self.choices]
         pieces: list[Piece] = [("  ", "")]
-        for letter in self.choices:
-            pieces.extend(((f"[{letter}]", "key" if not self.deaf else "muted"), (f" {WORDS[letter]}   ", "")))
-        return tuple(pieces)
+        for word in words:
+            pieces.extend(((word[:3], style), (f"{word[3:]}   ", "")))
+        return pieces
 
     def _most(self) -> int:
-        return max(3, self.app.size.height * 2 // 5)
+        return max(2, self.app.size.height * 2 // 5)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """The whole text if it fits in two fifths of the screen, else a window on it; the choices always."""
@@ -139,7 +144,7 @@ class PermissionCard(Widget, can_focus=True):
         if self.top + room >= len(held):
             self.seen_end = True
         if y == height - 1:
-            pieces = self._choice_pieces()
+            pieces = tuple(self._choice_pieces(width))
             rest = len(held) - self.top - room
             if rest > 0:
                 pieces = (*pieces, (f"↓ {rest} more", "accent"))
@@ -181,13 +186,14 @@ class PermissionCard(Widget, can_focus=True):
         self.action_scroll_text(-1)
 
     def on_click(self, event: events.Click) -> None:
-        """A click on a choice answers, once the card has the focus; the first click only brings it."""
+        """A click on a choice is its letter."""
         offset = event.get_content_offset(self)
         if offset is None or offset.y != self.content_size.height - 1:
             return
-        at = 2
-        for letter in self.choices:
-            end = at + 4 + len(WORDS[letter])
-            if at <= offset.x < end:
+        at, letter = 0, ""
+        for text, _ in self._choice_pieces(self.content_size.width):
+            letter = text[1] if text[:1] == "[" else letter
+            if letter and at <= offset.x < at + len(text.rstrip()):
                 self.action_answer(letter)
-            at = end + 3
+                return
+            at += len(text)
