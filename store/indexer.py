@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -13,7 +14,8 @@ from typing import Final, Literal
 from store import db, index, said, words
 from store.errors import StoreError
 from store.events import ChatCreated, OptionsChanged, Stored
-from store.limits import INDEX_DRAIN_MESSAGES, INDEX_DRAIN_SECONDS, REBUILD_BATCH
+from store.index_lock import IndexLock
+from store.limits import INDEX_DRAIN_MESSAGES, INDEX_DRAIN_SECONDS, INDEX_TURN_SECONDS, REBUILD_BATCH
 from store.models import ChatSummary
 from store.projection import SAID_TYPES, project
 
@@ -24,6 +26,7 @@ BROKEN_WORDS: Final = (
 )
 REBUILDING_WORDS: Final = "The search index was damaged and is being rebuilt; try again in a moment."
 HEALED_WORDS: Final = "The search index was damaged; it was rebuilt from your chats. Nothing was lost."
+FOLLOW_TRIES: Final = 20
 _MARKING: Final = frozenset(SAID_TYPES)
 
 
@@ -75,6 +78,7 @@ class Indexer:
         self._broken: Path | None = None
         self._rebuild = False
         self._stopping = False
+        self._following = False  # another process writes it; what that one replaces, it also removes
         self._gone = 0  # lines removed since the last optimize
         self._thread: threading.Thread | None = None
 
@@ -82,7 +86,8 @@ class Indexer:
 
     def start(self) -> None:
         """Begin; at once answers from the last file if it is usable."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(OSError):  # then there is nothing to read, which is said, and nothing to write
+            self.folder.mkdir(parents=True, exist_ok=True)
         self._uuid = self.log.store_uuid()
         self.log.listen(self.mark)
         self.log.listen_deleted(lambda chat: self.mark_chats([chat]))
@@ -157,6 +162,53 @@ class Indexer:
     # -- on the thread
 
     def _run(self) -> None:
+        while not self._stopping:
+            with IndexLock(self.folder) as turn:
+                self._following = not turn.take(wait=lambda: not (self.log.readonly or self._stopping))
+                if self._following:
+                    self._broken = None  # it isn't ours to mend
+                else:
+                    self._keep()
+            self._follow()
+
+    def _follow(self) -> None:
+        """Another process keeps this index, or nobody can: only read it, and look again until nothing is missing."""
+        self._following = True
+        while not (self._stopping or self._broken):
+            try:
+                self._look_again()
+            except (db.DatabaseError, OSError):  # maybe it was replaced just now
+                self._failures += 1
+                if self._failures >= FOLLOW_TRIES:
+                    self._unavailable(BROKEN_WORDS)
+            if self._quiet.is_set() or self._state == "unavailable":
+                self._quiet.set()
+                self._wake.clear()
+                self._wake.wait()
+            else:
+                time.sleep(INDEX_TURN_SECONDS)
+        if self._conn is not None:
+            self._conn.close()
+
+    def _look_again(self) -> None:
+        files = self._files()
+        if files:
+            conn = db.connect(files[-1], readonly=True)
+            if index.read_meta(conn).get("schema") != str(index.SCHEMA_VERSION):
+                conn.close()
+                files = []
+            else:
+                self._use(files[-1], conn, index.entries(conn))
+        summaries = self.log.summaries()
+        self.private |= {s.id for s in summaries if s.private}
+        self._todo = sum(s.messages for s in summaries)
+        there = {s.id for s in summaries}
+        missing = [s for s in summaries if (e := self.entries.get(s.id)) is None or e.last_id < s.last_id]
+        if files and not missing and all(chat in there for chat in self.entries):
+            self._state, self._words = "ready", ""
+            self._quiet.set()
+
+    def _keep(self) -> None:
         try:
             self._guarded(self._open)
             while not self._stopping:
@@ -171,6 +223,8 @@ class Indexer:
                         if self._state != "unavailable":
                             self._state, self._words = "ready", ""
                         self._quiet.set()
+                if idle and self.log.readonly:
+                    return  # up to date; whoever writes the log may keep it now
                 if idle and not self._stopping:
                     self._wake.wait()
         finally:
@@ -258,7 +312,7 @@ class Indexer:
         self.generation += 1
         if old_conn is not None:
             old_conn.close()
-        if old_path is not None and old_path != path:
+        if old_path is not None and old_path != path and not self._following:
             self._remove(old_path)
 
     def _compare(self) -> None:

@@ -66,6 +66,9 @@ LOOK_LINE_CHARS: Final = 240
 CHAT_ID_CHARS: Final = 128
 MESSAGE_ID_CHARS: Final = 256
 
+# the offline assistant
+TITLES_MATCHED: Final = 2_000  # newest titles that a sentence is matched with
+
 # the loop
 STEPS_A_TURN: Final = 60
 TOOL_RESULT_CHARS: Final = 100_000
@@ -142,3 +145,4 @@ CONTEXT_EVENTS_KEPT: Final = 4_000  # … where they are no more than this
 STREAM_BREATH_EVENTS: Final = 32  # a wire that never waits lets the screen have its turn this often
 DELTA_JOIN_CHARS: Final = 4_096  # waiting deltas of one message are joined up to this
 SHORT_CALL_ID: Final = 12  # a shorter call id may be a counter that starts anew
+INDEX_TURN_SECONDS: Final = 0.1  # between two looks at who writes the index, and at what they wrote
