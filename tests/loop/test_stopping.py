@@ -13,7 +13,7 @@ from app.providers.scripted import call
 from app.tools.base import Ask
 from store import events as ev
 from store.ids import PERMISSION, new_id
-from tests.session.kit import FakeTool, open_kit
+from tests.session.kit import FakeTool, open_kit, until
 
 
 async def stop_and_wait(kit, chat):
@@ -27,7 +27,7 @@ async def test_a_stopped_reply_keeps_its_text(tmp_path):
     async with open_kit(tmp_path, ["Half a sen", 30], ["next"]) as kit:
         chat = await kit.new(title="T")
         await kit.send(chat, "go")
-        await asyncio.sleep(0.05)
+        await until(lambda: kit.session.live_text(chat))
         assert await stop_and_wait(kit, chat) < 1
         (done,) = kit.events(chat, "assistant.done")
         assert (done.text, done.unfinished) == ("Half a sen", True)
@@ -42,7 +42,7 @@ async def test_a_wire_that_never_answers_is_stopped_at_once(tmp_path):
     async with open_kit(tmp_path, [30]) as kit:
         chat = await kit.new(title="T")
         await kit.send(chat, "go")
-        await asyncio.sleep(0.02)
+        await until(lambda: kit.wire.requests)
         assert await stop_and_wait(kit, chat) < 1
 
 
@@ -58,7 +58,7 @@ async def test_a_write_that_ignores_the_stop_ends_within_two_seconds_and_isnt_ca
     async with open_kit(tmp_path, calls, ["next"], tools=tools) as kit:
         chat = await kit.new(title="T")
         await kit.send(chat, "go")
-        await asyncio.sleep(0.05)
+        await until(lambda: tools[0].ran)
         assert await stop_and_wait(kit, chat) < 2.1
         first, second = kit.events(chat, "tool.finished")
         assert (first.call_id, first.status) == ("a", "unknown") and "may have run" in first.output
@@ -77,7 +77,7 @@ async def test_a_write_may_end_well_within_the_grace(tmp_path):
     async with open_kit(tmp_path, [call("change", {}, "a"), call("change", {}, "b")], tools=tools) as kit:
         chat = await kit.new(title="T")
         await kit.send(chat, "go")
-        await asyncio.sleep(0.05)
+        await until(lambda: tools[0].ran)
         assert await stop_and_wait(kit, chat) < 1
         assert [(e.call_id, e.status) for e in kit.events(chat, "tool.finished")] == [("a", "success"), ("b", "error")]
         assert tools[0].ran == [""]
@@ -87,10 +87,11 @@ async def test_reads_are_stopped_at_once(tmp_path):
     async def slow(args, ctx, call_id):
         await asyncio.sleep(30)
 
-    async with open_kit(tmp_path, [call("look", {}, "a"), call("look", {}, "b")], tools=[FakeTool(does=slow)]) as kit:
+    tool = FakeTool(does=slow)
+    async with open_kit(tmp_path, [call("look", {}, "a"), call("look", {}, "b")], tools=[tool]) as kit:
         chat = await kit.new(title="T")
         await kit.send(chat, "go")
-        await asyncio.sleep(0.05)
+        await until(lambda: len(tool.ran) == 2)
         assert await stop_and_wait(kit, chat) < 1
         assert [(e.call_id, e.status) for e in kit.events(chat, "tool.finished")] == [("a", "error"), ("b", "error")]
 
@@ -245,12 +246,13 @@ async def test_closing_the_session_ends_every_turn_within_three_seconds(tmp_path
         await asyncio.sleep(30)
 
     rules = [("a", ["text", 30]), ("b", [call("change", {}, "w")]), ("c", [30])]
-    async with open_kit(tmp_path, rules=rules, tools=[FakeTool("change", "write", slow)]) as kit:
+    tool = FakeTool("change", "write", slow)
+    async with open_kit(tmp_path, rules=rules, tools=[tool]) as kit:
         chats = []
         for letter in "abc":
             chats.append(await kit.new(title=letter))
             await kit.send(chats[-1], letter * 3)
-        await asyncio.sleep(0.05)
+        await until(lambda: len(kit.wire.requests) == 3 and kit.session.live_text(chats[0]) and tool.ran)
         begun = time.monotonic()
         await kit.session.close()
         assert time.monotonic() - begun < 3

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -133,3 +134,10 @@ async def open_kit(
 def types(kit: Kit, chat: str) -> list[str]:
     """The chat's event types, in order."""
     return [e.type for e in kit.events(chat)]
+
+
+async def until(true: Callable[[], Any]) -> None:
+    """Wait until it holds, however busy the machine is."""
+    async with asyncio.timeout(20):
+        while not true():
+            await asyncio.sleep(0.005)

@@ -12,7 +12,7 @@ from app.session.recovery import recover_chat
 from store import events as ev
 from store.errors import StoreFull
 from store.log import Batch, NewEvent
-from tests.session.kit import FakeTool, open_kit, types
+from tests.session.kit import FakeTool, open_kit, types, until
 
 
 async def refused(kit, command):
@@ -110,6 +110,7 @@ async def test_a_stopped_or_failed_reply_leaves_the_queue_waiting(tmp_path, how)
         await kit.send(chat, "one")
         await kit.send(chat, "two")
         if how == "stop":
+            await until(lambda: kit.wire.requests)
             await kit.session.do(cmd.Stop(chat=chat))
         await kit.session.settle()
         assert kit.session.queue(chat) == ["two"] and len(kit.events(chat, "user.message")) == 1
@@ -196,7 +197,7 @@ async def test_a_deleted_chat_is_stopped_first_and_gone(tmp_path):
     async with open_kit(tmp_path, ["a", 30]) as kit:
         chat, other = await kit.new(title="T"), await kit.new(title="O")
         await kit.send(chat, "hi")
-        await asyncio.sleep(0.03)
+        await until(lambda: kit.session.live_text(chat))
         await kit.session.do(cmd.Delete(chat=chat))
         assert kit.summary(chat) is None and types(kit, chat) == [] and kit.session.running() == []
         await kit.say(other, "still fine")
@@ -372,7 +373,7 @@ async def test_a_fork_of_a_working_chat_closes_what_is_open_in_it(tmp_path):
     async with open_kit(tmp_path, [call("change", {}, "a")], tools=[FakeTool("change", "write", slow)]) as kit:
         chat = await kit.new(title="T")
         await kit.send(chat, "go")
-        await asyncio.sleep(0.05)
+        await until(lambda: kit.events(chat, "tool.started"))
         fork = (await kit.session.do(cmd.Fork(chat=chat)))["chat"]
         assert [(e.call_id, e.status) for e in kit.events(fork, "tool.finished")] == [("a", "unknown")]
         assert kit.events(chat, "tool.finished") == [] and kit.session.running() == [chat]
@@ -390,5 +391,5 @@ async def test_a_deleted_chat_is_told_over_the_bus(tmp_path):
         chat = await kit.new(title="T")
         heard = kit.session.bus.subscribe()
         await kit.session.do(cmd.Delete(chat=chat))
-        await asyncio.sleep(0.01)
-        assert [(i.chat, i.kind) for i in heard.drain()] == [(chat, "deleted")]
+        item = await anext(heard)
+        assert (item.chat, item.kind) == (chat, "deleted")
