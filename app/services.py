@@ -18,6 +18,7 @@ from app.history.search_chats import SearchChats
 from app.history.surface import SurfaceGate
 from app.paths import Home
 from app.ports import Turn, Wires
+from app.providers.offline import OfflineWire
 from app.providers.wires import WireFinder
 from app.session.asks import Asks
 from app.session.bus import Bus
@@ -28,6 +29,7 @@ from app.tools.base import Gate, OpenGate, Tool
 from app.tools.registry import Registry
 from app.tools.toolbox import TurnToolbox, context_of
 from store.clock import Clock, SystemClock
+from store.limits import TITLES_MATCHED
 from store.log import Store
 from store.search import SearchService
 
@@ -82,7 +84,9 @@ async def build(
     def clean(text: str) -> str:
         return secrets.clean(redactor.clean(text))
 
-    wires = wires or WireFinder(settings, redactor, clock, shapes=secrets.clean)
+    around: list[Services] = []  # filled below: what was found on this computer is known only later
+    offline = OfflineWire(lambda: _titles(store), lambda: _found(around), clock)
+    wires = wires or WireFinder(settings, redactor, clock, shapes=secrets.clean, offline=offline)
     search = SearchService(
         store,
         home.index,
@@ -99,7 +103,9 @@ async def build(
     )
     await session.start()
     await search.start()
-    return Services(home, settings, clock, store, search, session, wires, registry, redactor, tasks)
+    services = Services(home, settings, clock, store, search, session, wires, registry, redactor, tasks)
+    around.append(services)
+    return services
 
 
 def build_session(
@@ -141,6 +147,19 @@ def build_session(
 
 def _defaults(settings: Settings) -> Defaults:
     return Defaults(settings.model, settings.mode, settings.folder or os.getcwd())
+
+
+def _titles(store: Store) -> list[tuple[str, str]]:
+    """The chats that a sentence may name: the person's own first, newest first; private ones never."""
+    named = [s for s in store.summaries() if s.title and not s.private]
+    named.sort(key=lambda s: s.origin is not None)
+    return [(s.id, s.title) for s in named[:TITLES_MATCHED]]
+
+
+def _found(around: list[Services]) -> list[str]:
+    """What the catalogue found, in words, once somebody has looked."""
+    found = around[0].catalogue.found if around and around[0].catalogue is not None else ()
+    return [one.words for one in found]
 
 
 def _given_keys(settings: Settings) -> list[str]:

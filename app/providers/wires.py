@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from app.providers.tap import Tap, Times
 
 log = logging.getLogger("shoal.providers")
+_LOADED: set[str] = set()  # protocols whose SDK is imported
 
 
 class Redactor(Protocol):
@@ -84,16 +85,20 @@ class WireFinder:
         shapes: Callable[[str], str] | None = None,
         times: Times | None = None,
         retrying: Retrying | None = None,
+        offline: Wire | None = None,
     ) -> None:
-        """`shapes`: the filter of key shapes (app.guard.secrets.clean), put after the known values."""
+        """`shapes`: the filter of key shapes (app.guard.secrets.clean), put after the known values.
+
+        `offline`: the offline assistant with the person's titles; without it one that knows none is made when asked.
+        """
         self._settings, self._redactor = settings, redactor
         self._clock = clock or SystemClock()
         self._environ = os.environ if environ is None else environ
         self._shapes = shapes or (lambda text: text)
         self._times, self._retrying = times, retrying or Retrying()
-        self._pools: dict[tuple[str | None, int], httpx2.AsyncHTTPTransport] = {}
+        self._pools: dict[tuple[str | None, asyncio.AbstractEventLoop], httpx2.AsyncHTTPTransport] = {}
         self._making = asyncio.Lock()
-        self._others: dict[str, Wire] = {}
+        self._others: dict[str, Wire] = {"offline": offline} if offline is not None else {}
 
     def wire(self, model: str) -> Wire:
         """The wire of `model`; raises WireError "setup"."""
@@ -116,7 +121,7 @@ class WireFinder:
         from app.providers import sdk
 
         proxy = proxy_for(at, self._environ)
-        key = (proxy, id(asyncio.get_running_loop()))
+        key = (proxy, asyncio.get_running_loop())
         async with self._making:
             if key not in self._pools:
                 self._pools[key] = await asyncio.to_thread(sdk.transport, proxy)
@@ -145,7 +150,7 @@ class WireFinder:
         except WireError:
             return
         if isinstance(wire, ApiWire):
-            await asyncio.to_thread(_load, wire.at)
+            await load_sdk(wire.at)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -159,8 +164,14 @@ def looks_like_key(key: str) -> bool:
     return len(key) >= 16 or (len(key) >= 6 and any(c.isdigit() for c in key))
 
 
+async def load_sdk(at: Endpoint) -> None:
+    """Import the SDK of an endpoint in a thread: 1 to 3 seconds the first time, nothing later."""
+    if at.protocol not in _LOADED:
+        await asyncio.to_thread(_load, at)
+        _LOADED.add(at.protocol)
+
+
 def _load(at: Endpoint) -> None:
-    """Import the SDK of an endpoint (1 to 3 seconds the first time)."""
     from app.providers import sdk
 
     sdk.load(at.protocol)
@@ -195,7 +206,7 @@ class ApiWire:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StepEvent, None]:
         """Run one request. Tried again only while nothing of an answer came."""
         at = replace(self.at, model=request.model.partition(":")[2] or self.at.model)
-        await asyncio.to_thread(_load, at)
+        await load_sdk(at)
         tried = 0
         while True:
             failure: Failure | None = None

@@ -260,7 +260,9 @@ def test_every_quote_is_an_unbroken_piece_of_a_line_that_came_back(
         (
             first.name,
             args,
-            found(*hits, title="Xq7") if first.name == "search_chats" else {"chat": "c_l", "title": "Xq7", "lines": read},
+            found(*hits, title="Xq7")
+            if first.name == "search_chats"
+            else {"chat": "c_l", "title": "Xq7", "lines": read},
         )
     ]
     step = wire().step(after(asked, *done))
