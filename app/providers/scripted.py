@@ -37,7 +37,8 @@ def call(name: str, args: Any = None, call_id: str = "") -> CallReady:
 class ScriptedWire:
     """A Wire with the steps given, one a request; a step may be a function of the request.
 
-    `rules` are looked at first: the step of the first one whose words are in the newest message. Without steps
+    `rules` are looked at first: the step of the first one whose words are in the newest message (of the person's
+    message, in their own words). Without steps
     left it says "Done." `per_chat` starts every chat at the first step.
     """
 
@@ -88,8 +89,9 @@ class ScriptedWire:
 
     def _take(self, request: ModelRequest) -> Step:
         newest = request.messages[-1] if request.messages else PersonMessage("")
+        said = newest.words or newest.text if isinstance(newest, PersonMessage) else newest.text
         for words, step in self._rules:
-            if words in newest.text:
+            if words in said:
                 return step
         key = request.chat if self._per_chat else ""
         at = self._next.get(key, 0)
