@@ -216,7 +216,10 @@ class ShoalApp(App[int]):
     def fault(self, error: BaseException) -> None:
         """A fault of ours in a task: nothing said is lost, so Shoal goes on where there is a deck to go on with."""
         if self.is_headless or self.services is None or not self.screen_stack or len(self.screen_stack) < 2:
-            self._handle_exception(error if isinstance(error, Exception) else RuntimeError(str(error)))
+            try:
+                raise error
+            except Exception as fault:  # noqa: BLE001 - Textual's own way out wants it raised
+                self._handle_exception(fault)
             return
         say(self, _write_report(self.crash_dir, error, "Shoal met a fault of its own and goes on"), "error")
 

@@ -43,7 +43,7 @@ class DeckActions(DeckBase):
 
     def __init__(self, services: Any) -> None:
         super().__init__(services)
-        self._escaped = 0.0
+        self._escaped = -ESC_TWICE_SECONDS  # when Esc was pressed last
         self._archived: str | None = None  # the last one, for undo
 
     def checked(self, make: Callable[[], cmd.AnyCommand]) -> cmd.AnyCommand | None:

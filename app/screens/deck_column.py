@@ -119,7 +119,7 @@ class DeckColumn(Column):
         """A reply ended: no live row may stay behind."""
         if summary.turn_id is None:
             for row in list(self.transcript.loaded.rows.values()):
-                if isinstance(row, SaidRow) and row.live:
+                if isinstance(row, SaidRow) and row.live and row.key not in self.feed.rows:
                     self.transcript.drop(row.key)
 
     # going to a line, and find

@@ -14,6 +14,7 @@ from app.commands import (
     Command,
     CommandError,
     Delete,
+    Fork,
     NewChat,
     Pin,
     Rename,
@@ -102,6 +103,10 @@ class FakeSession:
                         title=c.title, model=c.model or "offline", mode=c.mode or "auto", folder=c.folder or ""
                     ),
                 )
+                return {"chat": chat}
+            case Fork() as c:
+                chat = new_id(CHAT)
+                await self.write(chat, ev.ChatCreated(title="Fork"), ev.ChatForked(from_chat=c.chat))
                 return {"chat": chat}
             case Send() as c:
                 return await self._send(c)
