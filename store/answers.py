@@ -77,17 +77,19 @@ def answer(core: Core, asked: SearchQuery, parsed: query.Parsed, found: Retrieve
             continue
         shown.append((found.chats[i], summary))
     most = LINES_ONE_CHAT if asked.chat is not None else LINES_PER_CHAT
-    picked = [grouping.pick(c, found.idfs, most, core.weights) for c, _ in shown]
-    texts = index.lines_by_id(core.conn, [f.docid for lines in picked for f in lines])
+    lines = found.lines
+    picked = [grouping.pick(c, lines, found.idfs, most, core.weights) for c, _ in shown] if lines else []
+    texts = index.lines_by_id(core.conn, [lines.docids[r] for rows in picked for r in rows]) if lines else {}
     marks = marks_of(found.groups)
     groups = tuple(
         ChatHits(
             summary,
-            len(chat.lines),
-            tuple(_hit(texts[f.docid], f, marks, views) for f in lines if f.docid in texts),
+            len(chat.rows),
+            tuple(_hit(t, lines.scores[r], marks, views) for r in rows if (t := texts.get(lines.docids[r]))),
             chat.score,
         )
-        for (chat, summary), lines in zip(shown, picked, strict=True)
+        for (chat, summary), rows in zip(shown, picked, strict=False)
+        if lines
     )
     secret = bool(views.spans(parsed.text)) or views.redact(parsed.text) != parsed.text
     return SearchAnswer(
@@ -97,16 +99,16 @@ def answer(core: Core, asked: SearchQuery, parsed: query.Parsed, found: Retrieve
         total=found.total,
         hidden=max(len(found.chats) - len(shown) - unseen, 0),
         capped=found.capped,
-        missing=() if secret else _missing(found, [f for lines in picked for f in lines]),
+        missing=() if secret else _missing(found, [r for rows in picked for r in rows]),
         read_as=() if secret else tuple(found.read_as),
         cut=parsed.cut,
     )
 
 
-def _hit(line: index.Texts, found: grouping.Found, marks: snippets.Marks, views: Views) -> Hit:
+def _hit(line: index.Texts, score: float, marks: snippets.Marks, views: Views) -> Hit:
     text = views.stored(line)
     cut, ranges = snippets.snippet(text, snippets.ranges(text, marks))
-    return Hit(line.anchor, line.who, line.at, cut, ranges, views.clean(line.name) if line.name else None, found.score)
+    return Hit(line.anchor, line.who, line.at, cut, ranges, views.clean(line.name) if line.name else None, score)
 
 
 def marks_of(groups: Iterable[query.Group]) -> snippets.Marks:
@@ -125,11 +127,13 @@ def marks_of(groups: Iterable[query.Group]) -> snippets.Marks:
     return snippets.Marks(frozenset(whole), tuple(starts), tuple(inside))
 
 
-def _missing(found: Retrieved, lines: Sequence[grouping.Found]) -> tuple[str, ...]:
+def _missing(found: Retrieved, rows: Sequence[int]) -> tuple[str, ...]:
     """The words of the query that no shown line has."""
-    have = [any(column) for column in zip(*(f.finds for f in lines), strict=True)]
-    lacking = [g.typed for g, there in zip(found.groups, have, strict=False) if not there]
-    return tuple(dict.fromkeys([*lacking, *found.missing])) if lines else ()
+    if found.lines is None or not rows:
+        return ()
+    columns = found.lines.finds.columns
+    lacking = [g.typed for g, c in zip(found.groups, columns, strict=False) if not any(c[r] for r in rows)]
+    return tuple(dict.fromkeys([*lacking, *found.missing]))
 
 
 def slice_of(

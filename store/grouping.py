@@ -2,79 +2,98 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from store import ranking
 from store.index import Sizes
-from store.ranking import Weights
+from store.ranking import Finds, Weights
 
 
-@dataclass(slots=True)
-class Found:
-    """A line that matched: where it is, its finds per word of the query, its score."""
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The lines that matched, newest first, as columns: id, chat, place in the chat, words, score."""
 
-    docid: int
-    chat: int
-    pos: int
-    finds: list[float]
-    score: float = 0.0
+    docids: Sequence[int]
+    chats: Sequence[int]
+    places: Sequence[int]
+    scores: list[float]
+    finds: Finds
 
 
 @dataclass(slots=True)
 class FoundChat:
-    """A chat with its lines, best first."""
+    """A chat with the rows of its lines, best first."""
 
     no: int
-    lines: list[Found] = field(default_factory=list)
     score: float = 0.0
-    whole: bool = False  # a line of it has every word
+    rows: list[int] = field(default_factory=list)
 
 
-def group(
-    found: Sequence[Found], idfs: Sequence[float], sizes: Sizes, weights: Weights = ranking.PRODUCT
-) -> list[FoundChat]:
-    """Chats best first, newest first where equal; the lines' scores grow by their neighbours'."""
-    near = {(f.chat << 32) + f.pos: f.score for f in found}
-    get = near.get
-    chats: dict[int, FoundChat] = {}
-    neighbour, further = weights.neighbour, weights.further
-    for f in found:
-        if neighbour:
-            key = (f.chat << 32) + f.pos
-            f.score += neighbour * max(get(key - 1, 0.0), get(key + 1, 0.0))
-            f.score += further * max(get(key - 2, 0.0), get(key + 2, 0.0))
-        chat = chats.get(f.chat)
+def group(lines: Lines, idfs: Sequence[float], sizes: Sizes, weights: Weights = ranking.PRODUCT) -> list[FoundChat]:
+    """Chats best first, newest first where equal; the lines' scores have grown by their neighbours'."""
+    chats = lines.chats
+    if weights.neighbour:
+        _add_neighbours(lines, weights)
+    scores = lines.scores
+    found: dict[int, FoundChat] = {}
+    # rows are newest first and the sort is stable, so the newest of equal ones comes first
+    for row in sorted(range(len(chats)), key=scores.__getitem__, reverse=True):
+        no = chats[row]
+        chat = found.get(no)
         if chat is None:
-            chat = chats[f.chat] = FoundChat(f.chat)
-        chat.lines.append(f)
+            found[no] = FoundChat(no, scores[row], [row])
+        else:
+            if len(chat.rows) < len(ranking.DECAY):
+                chat.score += ranking.DECAY[len(chat.rows)] * scores[row]
+            chat.rows.append(row)
+    ordered = sorted(found.values(), key=_best, reverse=True)
+    if not weights.chat:
+        return ordered
     average = sizes.average()
-    for chat in chats.values():
-        if len(chat.lines) > 1:
-            chat.lines.sort(key=_best_first)
-        chat.whole = any(all(f.finds) for f in chat.lines)
-        chat.score = sum(d * f.score for d, f in zip(ranking.DECAY, chat.lines, strict=False))
-        lines, words = sizes.of(chat.no)
-        if weights.chat and lines >= ranking.CHAT_LINES_FROM:
-            together = [sum(column) for column in zip(*(f.finds for f in chat.lines), strict=True)]
+    for chat in ordered[: ranking.CHATS_WEIGHED]:
+        count, words = sizes.of(chat.no)
+        if count >= ranking.CHAT_LINES_FROM:
+            together = [sum([column[r] for r in chat.rows]) for column in lines.finds.columns]
             chat.score += weights.chat * ranking.chat_score(words, average, together, idfs, weights)
-    return sorted(chats.values(), key=lambda c: (-c.score, -c.lines[0].docid))
+    return sorted(ordered, key=_best, reverse=True)
 
 
-def _best_first(f: Found) -> tuple[float, int]:
-    return (-f.score, -f.docid)
+def _best(chat: FoundChat) -> float:
+    return chat.score
 
 
-def pick(chat: FoundChat, idfs: Sequence[float], most: int, weights: Weights = ranking.PRODUCT) -> list[Found]:
-    """The lines to show: the best one, then those that also bring words not shown yet."""
-    if most > 10 or len(chat.lines) <= 1 or not weights.novelty:
-        return chat.lines[:most]
-    left = chat.lines[:20]
+def _add_neighbours(lines: Lines, weights: Weights) -> None:
+    """A line gains from the better of the lines next to it, and of those next but one."""
+    many = {no for no, n in Counter(lines.chats).items() if n > 1}
+    keys = [(chat << 32) + place for chat, place in zip(lines.chats, lines.places, strict=True)]
+    get = dict(zip(keys, lines.scores, strict=True)).get
+    near, far, scores = weights.neighbour, weights.further, lines.scores
+    for row, (key, chat) in enumerate(zip(keys, lines.chats, strict=True)):
+        if chat in many:
+            scores[row] += near * max(get(key - 1, 0.0), get(key + 1, 0.0)) + far * max(
+                get(key - 2, 0.0), get(key + 2, 0.0)
+            )
+
+
+def pick(
+    chat: FoundChat, lines: Lines, idfs: Sequence[float], most: int, weights: Weights = ranking.PRODUCT
+) -> list[int]:
+    """The rows to show: the best line, then those that also bring words not shown yet."""
+    if most > 10 or len(chat.rows) <= 1 or not weights.novelty:
+        return chat.rows[:most]
+    left = chat.rows[:20]
     out = [left.pop(0)]
-    seen = {i for i, tf in enumerate(out[0].finds) if tf}
+    seen = {i for i, tf in enumerate(lines.finds.of(out[0])) if tf}
     while left and len(out) < most:
-        news = [weights.novelty * sum(idfs[i] for i, tf in enumerate(f.finds) if tf and i not in seen) for f in left]
-        best = max(range(len(left)), key=lambda i: left[i].score + news[i])
-        out.append(left.pop(best))
-        seen.update(i for i, tf in enumerate(out[-1].finds) if tf)
+
+        def worth(row: int) -> float:
+            news = sum(idfs[i] for i, tf in enumerate(lines.finds.of(row)) if tf and i not in seen)
+            return lines.scores[row] + weights.novelty * news
+
+        best = max(left, key=worth)
+        left.remove(best)
+        out.append(best)
+        seen.update(i for i, tf in enumerate(lines.finds.of(best)) if tf)
     return out

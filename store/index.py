@@ -24,7 +24,8 @@ CREATE TABLE IF NOT EXISTS indexed(no INTEGER PRIMARY KEY, chat TEXT NOT NULL UN
   store_uuid TEXT NOT NULL, lines INTEGER NOT NULL, words INTEGER NOT NULL,
   private INTEGER NOT NULL DEFAULT 0, folder TEXT NOT NULL DEFAULT '');
 CREATE TABLE IF NOT EXISTS msg(id INTEGER PRIMARY KEY, chat INTEGER NOT NULL, pos INTEGER NOT NULL,
-  who INTEGER NOT NULL, at INTEGER NOT NULL, anchor TEXT NOT NULL, name TEXT, spans TEXT, shown TEXT);
+  who INTEGER NOT NULL, len INTEGER NOT NULL, at INTEGER NOT NULL, anchor TEXT NOT NULL, name TEXT);
+CREATE TABLE IF NOT EXISTS aside(id INTEGER PRIMARY KEY, spans TEXT, shown TEXT);
 CREATE VIRTUAL TABLE IF NOT EXISTS f USING fts4(text, extra,
   tokenize=unicode61 "remove_diacritics=2", prefix="2,3", order=DESC);
 {vocab.TABLE}
@@ -187,18 +188,20 @@ def write(conn: db.Connection, items: Iterable[tuple[ChatEntry, Prepared]], firs
     """
     rows: list[tuple[object, ...]] = []
     full: list[tuple[int, str, str]] = []
+    aside: list[tuple[int, str | None, str | None]] = []
     for entry, p in items:
         line = p.line
-        spans_shown = (p.spans, p.shown)
-        rows.append((first, entry.no, entry.lines, WHO_CODE[line.who], line.at, line.anchor, line.name, *spans_shown))
+        length = len(p.text.split()) + (len(p.extra.split()) if p.extra else 0)
+        rows.append((first, entry.no, entry.lines, WHO_CODE[line.who], length, line.at, line.anchor, line.name))
         full.append((first, p.text, p.extra))
+        if p.spans or p.shown is not None:
+            aside.append((first, p.spans, p.shown))
         entry.lines += 1
-        entry.words += line.text.count(" ") + 1
+        entry.words += length
         first += 1
-    conn.executemany(
-        "INSERT INTO msg(id, chat, pos, who, at, anchor, name, spans, shown) VALUES (?,?,?,?,?,?,?,?,?)", rows
-    )
+    conn.executemany("INSERT INTO msg(id, chat, pos, who, len, at, anchor, name) VALUES (?,?,?,?,?,?,?,?)", rows)
     conn.executemany("INSERT INTO f(docid, text, extra) VALUES (?,?,?)", full)
+    conn.executemany("INSERT INTO aside(id, spans, shown) VALUES (?,?,?)", aside)
     return first
 
 
@@ -219,6 +222,7 @@ def remove_chat(conn: db.Connection, entry: ChatEntry) -> int:
         if row:
             gone.update(words.terms(row[0], row[1]))
     conn.executemany("DELETE FROM f WHERE docid=?", [(i,) for i in ids])
+    conn.executemany("DELETE FROM aside WHERE id=?", [(i,) for i in ids])
     conn.execute("DELETE FROM msg WHERE chat=?", (entry.no,))
     conn.execute("DELETE FROM indexed WHERE no=?", (entry.no,))
     vocab.remove(conn, gone)
@@ -251,8 +255,8 @@ class Texts:
 
 
 _TEXTS = (
-    "SELECT m.id, m.chat, m.pos, m.who, m.at, m.anchor, m.name, coalesce(m.shown, c.c0text), m.spans "
-    "FROM msg m JOIN f_content c ON c.docid = m.id WHERE "
+    "SELECT m.id, m.chat, m.pos, m.who, m.at, m.anchor, m.name, coalesce(a.shown, c.c0text), a.spans "
+    "FROM msg m JOIN f_content c ON c.docid = m.id LEFT JOIN aside a ON a.id = m.id WHERE "
 )
 
 

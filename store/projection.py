@@ -75,7 +75,8 @@ def _clean(text: str) -> str:
     return _UNSTORABLE.sub("", text) if not text.isascii() or "\0" in text else text
 
 
-_ANY = re.compile(r"[*_`#>\[\]|~<]|^[ \t]*(?:[-+]|\d+[.)])[ \t]|^[ \t]*(?:[-=]{3,}|\* ?\* ?\*)[ \t]*$", re.M)
+_MARKS: Final = "*_`#>[|~<"
+_LINE_STARTS = re.compile(r"^[ \t]*(?:[-+]|\d+[.)])[ \t]|^[ \t]*(?:[-=]{3,}|\* ?\* ?\*)[ \t]*$", re.M)
 _FENCE = re.compile(r"^[ \t]{0,3}(```+|~~~+)[^\n`]*\n(.*?)(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
 _LINE_MARKS = re.compile(
     r"^[ \t]*(?:>[ \t]?)*[ \t]*(?:#{1,6}[ \t]+|(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?", re.M
@@ -94,7 +95,7 @@ _CELLS = re.compile(r"^[ \t]*\|(.*)\|[ \t]*$", re.M)
 
 def flatten(text: str) -> str:
     """Markdown as a reader sees it: marks gone, words and code kept, outer space trimmed."""
-    if not _ANY.search(text):
+    if not _has_marks(text):
         return text.strip()
     out: list[str] = []
     end = 0
@@ -106,9 +107,16 @@ def flatten(text: str) -> str:
     return "".join(out).strip()
 
 
+def _has_marks(text: str) -> bool:
+    if any(mark in text for mark in _MARKS):
+        return True
+    first = _LINE_STARTS.match(text) is not None
+    return first or ("\n" in text and _LINE_STARTS.search(text) is not None)
+
+
 def _prose(text: str) -> str:
     """Marks removed outside fences; inline code is set aside so that nothing inside it changes."""
-    if not _ANY.search(text):
+    if not _has_marks(text):
         return text
     kept: list[str] = []
 

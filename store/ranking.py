@@ -1,9 +1,8 @@
-"""BM25 on `matchinfo(f,'pcnaly')`, a `struct` at a time; sqlite-fts4's rank_bm25 is its judge (a test compares)."""
+"""BM25 on `matchinfo(f,'pcnay')`, a column at a time; sqlite-fts4's rank_bm25 is its judge (a test compares)."""
 
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -11,12 +10,13 @@ from typing import Final
 from store import db
 from store.models import Who
 
-MATCHINFO: Final = "pcnaly"
+MATCHINFO: Final = "pcnay"  # no l: reading lengths is as dear as the rest; ours are in msg
 COLUMNS: Final = 2
-_HEAD: Final = 3 + 2 * COLUMNS  # phrases, columns, rows, average lengths, this row's lengths
+_HEAD: Final = 3 + COLUMNS  # phrases, columns, rows, average lengths
 
 DECAY: Final = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)  # a chat's best lines, best first
 CHAT_LINES_FROM: Final = 8  # below this many lines a chat has no score of its own
+CHATS_WEIGHED: Final = 300  # so many chats, by their best lines, get one
 WHO: Final[tuple[Who, ...]] = ("you", "assistant", "them", "step")
 
 
@@ -53,64 +53,58 @@ def idf(lines: int, df: float, *, clipped: bool = False) -> float:
     return math.log(1.0 + max(ratio, 0.0))
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """What matchinfo said: lines in the index, their average length, and each row's length and finds per group."""
+class Finds:
+    """What matchinfo said of the rows of one MATCH expression, a column a word of the query.
 
-    lines: int
-    average: float
-    rows: list[tuple[int, list[float]]]
+    `phrases[i]` is the group and weight of phrase i, None to leave it out. Columns and not rows: C does the walking.
+    """
 
-
-class Reader:
-    """Reads the rows of one MATCH expression. `phrases[i]`: the group and weight of phrase i, None to leave it out."""
-
-    def __init__(self, phrases: Sequence[tuple[int, float] | None]) -> None:
-        self._unpack = struct.Struct(f"={_HEAD + COLUMNS * len(phrases)}I").unpack
-        places: dict[int, list[tuple[int, float]]] = {}
+    def __init__(self, blobs: Sequence[bytes], phrases: Sequence[tuple[int, float] | None]) -> None:
+        stride = _HEAD + COLUMNS * len(phrases)
+        flat = memoryview(b"".join(blobs)).cast("I") if blobs else memoryview(bytes(4 * stride)).cast("I")
+        self.lines: int = flat[2]
+        self.average = float(max(flat[3] + flat[4], 1))
+        columns: dict[int, list[float]] = {}
         for i, phrase in enumerate(phrases):
-            if phrase is not None:
-                places.setdefault(phrase[0], []).append((_HEAD + COLUMNS * i, phrase[1]))
-        self._places = [places[g] for g in sorted(places)]
-        self._plain = all(len(p) == 1 and p[0][1] == 1.0 for p in self._places)
+            if phrase is None:
+                continue
+            group, weight = phrase
+            columns.setdefault(group, [])
+            for column in range(COLUMNS):
+                one = flat[_HEAD + COLUMNS * i + column :: stride].tolist()
+                if any(one):
+                    columns[group] = _added(columns[group], one, weight)
+        nothing = [0.0] * len(blobs)
+        self.columns: list[list[float]] = [columns[g] or nothing for g in sorted(columns)]
 
-    def read(self, blobs: Sequence[bytes]) -> Rows:
-        """Every row's length and finds, a group's forms added up by weight."""
-        if not blobs:
-            return Rows(0, 1.0, [])
-        unpack = self._unpack
-        head = unpack(blobs[0])
-        out: list[tuple[int, list[float]]] = []
-        if self._plain:
-            firsts = [p[0][0] for p in self._places]
-            for blob in blobs:
-                row = unpack(blob)
-                out.append((row[5] + row[6], [row[i] + row[i + 1] for i in firsts]))
-        else:
-            places = self._places
-            for blob in blobs:
-                row = unpack(blob)
-                finds = [sum([w * (row[i] + row[i + 1]) for i, w in p if row[i] or row[i + 1]]) for p in places]
-                out.append((row[5] + row[6], finds))
-        return Rows(head[2], float(max(head[3] + head[4], 1)), out)
+    def of(self, row: int) -> list[float]:
+        """One row's finds per group."""
+        return [column[row] for column in self.columns]
 
 
-def line_scores(read: Rows, idfs: Sequence[float], weights: Weights = PRODUCT) -> list[float]:
-    """Each row's score, higher is better."""
+def _added(have: list[float], more: list[int], weight: float) -> list[float]:
+    if weight != 1.0:
+        return [h + weight * m for h, m in zip(have, more, strict=True)] if have else [weight * m for m in more]
+    return [h + m for h, m in zip(have, more, strict=True)] if have else list(more)
+
+
+def line_scores(finds: Finds, lengths: Sequence[int], idfs: Sequence[float], weights: Weights = PRODUCT) -> list[float]:
+    """Each row's score, higher is better. `lengths` are in words, as is the average of `finds`."""
     k1 = weights.k1
-    fixed, by_length = k1 * (1.0 - weights.b), k1 * weights.b / read.average
-    whole = sum(idfs) or 1.0
-    base, share = (k1 + 1.0) * (1.0 - weights.coverage), (k1 + 1.0) * weights.coverage / whole
-    out: list[float] = []
-    for length, finds in read.rows:
-        norm = fixed + by_length * length
-        score = covered = 0.0
-        for tf, weight in zip(finds, idfs, strict=True):
-            if tf:
-                score += weight * tf / (tf + norm)
-                covered += weight
-        out.append(score * (base + share * covered))
-    return out
+    fixed, by_length = k1 * (1.0 - weights.b), k1 * weights.b / finds.average
+    norms = [fixed + by_length * length for length in lengths]
+    scores = [0.0] * len(norms)
+    for column, idf_ in zip(finds.columns, idfs, strict=True):
+        w = idf_ * (k1 + 1.0)
+        scores = [s + w * tf / (tf + n) if tf else s for s, tf, n in zip(scores, column, norms, strict=True)]
+    if weights.coverage and len(idfs) > 1:
+        share = weights.coverage / (sum(idfs) or 1.0)
+        covered = [1.0 - weights.coverage] * len(norms)
+        for column, idf_ in zip(finds.columns, idfs, strict=True):
+            w = share * idf_
+            covered = [c + w if tf else c for c, tf in zip(covered, column, strict=True)]
+        scores = [s * c for s, c in zip(scores, covered, strict=True)]
+    return scores
 
 
 def chat_score(words: int, average: float, finds: Sequence[float], idfs: Sequence[float], weights: Weights) -> float:

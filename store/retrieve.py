@@ -42,6 +42,7 @@ class Retrieved:
     """Chats best first, and what was done to find them."""
 
     chats: list[grouping.FoundChat] = field(default_factory=list)
+    lines: grouping.Lines | None = None
     groups: list[query.Group] = field(default_factory=list)  # the words behind each line's `finds`
     idfs: list[float] = field(default_factory=list)
     match: Match = "none"
@@ -89,28 +90,30 @@ class Core:
     ) -> Retrieved:
         """The newest `limit` lines of a MATCH expression (whose first `left_out` phrases don't count), ranked."""
         named = {t for g in groups for f in g.forms for t in f.terms if t in self.speakers} if self.speakers else set()
-        more = "m.at" if days else "0"
-        more += ", m.name" if named else ", NULL"
+        more = ("m.at" if days else "0") + (", m.name" if named else ", NULL")
         rows = self.conn.execute(
-            f"SELECT f.docid, m.chat, m.pos, m.who, {more}, matchinfo(f, '{ranking.MATCHINFO}') "
+            f"SELECT f.docid, m.chat, m.pos, m.who, m.len, {more}, matchinfo(f, '{ranking.MATCHINFO}') "
             f"FROM f CROSS JOIN msg m ON m.id = f.docid WHERE f MATCH ?{filters.sql()} ORDER BY f.docid DESC LIMIT ?",
             (match, limit),
         ).fetchall()
+        if not rows:
+            return Retrieved(groups=groups)
+        docids, chats, places, who, lengths, times, names, blobs = zip(*rows, strict=True)
         phrases = [(i, f.weight) for i, g in enumerate(groups) for f in g.forms]
-        read = ranking.Reader([*[None] * left_out, *phrases]).read([r[6] for r in rows])
-        idfs = [ranking.idf(read.lines, g.df, clipped=self.weights.clipped) for g in groups]
+        finds = ranking.Finds(blobs, [*[None] * left_out, *phrases])
+        idfs = [ranking.idf(finds.lines, g.df, clipped=self.weights.clipped) for g in groups]
         if days:
-            idfs.append(_said_then(read, [max(d.nearness(r[4]) for d in days) for r in rows]))
-        scores = ranking.line_scores(read, idfs, self.weights)
-        who_weights, more_by = self.weights.who, 1.0 + self.weights.speaker
-        found: list[grouping.Found] = []
-        for (docid, chat, pos, who, _, name, _), (_, finds), score in zip(rows, read.rows, scores, strict=True):
-            score *= who_weights[who]
-            if name and not named.isdisjoint(words.tokens(name)):
-                score *= more_by
-            found.append(grouping.Found(docid, chat, pos, finds, score))
-        chats = grouping.group(found, idfs, self.sizes, self.weights)
-        return Retrieved(chats, groups, idfs, "exact" if found else "none", len(found), len(found) >= limit)
+            idfs.append(_said_then(finds, [max(d.nearness(at) for d in days) for at in times]))
+        scores = ranking.line_scores(finds, lengths, idfs, self.weights)
+        of_who = self.weights.who
+        scores = [s * of_who[w] for s, w in zip(scores, who, strict=True)]
+        if named:
+            by_them = {n for n in set(names) if n and not named.isdisjoint(words.tokens(n))}
+            more_by = 1.0 + self.weights.speaker
+            scores = [s * more_by if n in by_them else s for s, n in zip(scores, names, strict=True)]
+        lines = grouping.Lines(docids, chats, places, scores, finds)
+        found = grouping.group(lines, idfs, self.sizes, self.weights)
+        return Retrieved(found, lines, groups, idfs, "exact", len(rows), len(rows) >= limit)
 
     def exact(self, groups: Sequence[query.Group], filters: Filters, limit: int = PALETTE_NEWEST) -> Retrieved:
         """Lines with every group of the query, the newest `limit` of them ranked."""
@@ -168,12 +171,10 @@ class Core:
             return replace(first, capped=True)
 
 
-def _said_then(read: ranking.Rows, near: list[float]) -> float:
-    """Adds a find for being said then to every row; answers what it weighs, by how few of the candidates were."""
-    for (_, finds), share in zip(read.rows, near, strict=True):
-        finds.append(share)
-    share_of_all = (sum(near) + 1.0) / (len(near) + 1.0)
-    return ranking.idf(read.lines, read.lines * share_of_all)
+def _said_then(finds: ranking.Finds, near: list[float]) -> float:
+    """Adds a column for being said then; answers what it weighs, by how few of the candidates were."""
+    finds.columns.append(near)
+    return ranking.idf(finds.lines, finds.lines * (sum(near) + 1.0) / (len(near) + 1.0))
 
 
 def _merged(first: Retrieved, loose: Retrieved) -> Retrieved:

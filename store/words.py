@@ -23,6 +23,7 @@ _UNSPACED = (
     "\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff"
 )
 UNSPACED: Final = re.compile(f"[{_UNSPACED}]+")
+_NO_SUFFIX: Final = frozenset("abfhjkopquvwxz")  # no ending the stemmer knows ends so; it is the slow part of a build
 _STRIPPED = str.maketrans(
     "", "", "\u0e31\u0e34\u0e35\u0e36\u0e37\u0e38\u0e39\u0e3a\u0e47\u0e48\u0e49\u0e4a\u0e4b\u0e4c\u0e4d\u0e4e"
 )
@@ -44,9 +45,10 @@ def tokens(text: str) -> list[str]:
 
 def indexable(text: str) -> str:
     """What goes to the full-text table: the text itself where SQLite folds it as `fold` does, else its tokens."""
+    long = max(map(len, text.split()), default=0) > TOKEN_CHARS  # far quicker than to look for a long token
     if text.isascii():
-        return _LONG.sub(lambda m: m[0][:TOKEN_CHARS], text) if _LONG.search(text) else text
-    if not _PLAIN.search(text) and not _LONG.search(text) and fold(text) == text.lower():
+        return _LONG.sub(lambda m: m[0][:TOKEN_CHARS], text) if long else text
+    if not long and not _PLAIN.search(text) and fold(text) == text.lower():
         return text
     return " ".join(tokens(text))
 
@@ -68,9 +70,11 @@ def pairs(run: str) -> list[str]:
 def extra(text: str) -> str:
     """What the second column holds: parts of identifiers, bigrams of unspaced scripts."""
     out: list[str] = []
-    if _CAMEL.search(text):
-        for word in WORD.findall(text):
-            out += parts(word)
+    # most words are all small, or all but the first letter: what is neither may be an identifier
+    for odd in [w for w in text.split() if not w.islower()]:
+        if not odd.istitle() and _CAMEL.search(odd):
+            for word in WORD.findall(odd):
+                out += parts(word)
     if not text.isascii() and UNSPACED.search(text):
         for run in UNSPACED.findall(fold(text)):
             out += pairs(run)
@@ -88,6 +92,8 @@ def _stemmer():  # type: ignore[no-untyped-def]
 def stem(word: str) -> str:
     """The Porter stem of a folded word; words with digits or beyond ASCII are their own."""
     if not (word.isascii() and word.isalpha() and len(word) > 2):
+        return word
+    if word[-1] in _NO_SUFFIX and word not in STEM_OF:
         return word
     word = STEM_OF.get(word, word)
     return str(_stemmer().stemWord(word))
