@@ -65,12 +65,10 @@ def rounds(messages: Iterable[Message]) -> list[Round]:
                     returns[sent] = replace(
                         message, id=sent, name=tool_name(message.name), text=message.text or NOTHING
                     )
-            case AssistantMessage(text, calls):
+            case AssistantMessage(text, calls) if text.strip() or calls:
                 close()
-                tidy = [_tidy_call(call, taken, open_calls) for call in calls]
-                if text.strip() or tidy:
-                    order = tidy
-                    _answer(out, text, tidy)
+                order = [_tidy_call(call, taken, open_calls) for call in calls]
+                _answer(out, text, order)
     close()
     if not out or isinstance(out[-1], Answered):
         out.append(Asked(texts=("Go on.",)))

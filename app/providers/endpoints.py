@@ -92,6 +92,7 @@ PRESETS: tuple[Preset, ...] = (
         how="Start it with: vllm serve MODEL",
     ),
 )
+ADDED_PATHS = {"anthropic": "/v1", "google": "/v1beta"}
 BY_NAME = {preset.name: preset for preset in PRESETS}
 
 
@@ -186,10 +187,11 @@ def find(model: str, settings: Any, environ: Mapping[str, str]) -> Endpoint:
     if not valid_url(url):
         where = preset.url_env if environ.get(preset.url_env, "").strip() else f"providers.{name}.base_url"
         raise WireError(f"{where} isn't an address: it must start with http:// or https://.", "setup")
+    url = url.rstrip("/").removesuffix(ADDED_PATHS.get(preset.protocol, "\0"))  # SDKs add it themselves
     key_env, key = _key(preset, settings, environ)
     if key and not (key.isascii() and key.isprintable()):
         raise WireError(f"{key_env} holds something that can't be a key. Set it again.", "setup")
-    endpoint = Endpoint(preset, rest.strip(), url.rstrip("/"), key, key_env)
+    endpoint = Endpoint(preset, rest.strip(), url, key, key_env)
     if preset.key_needed and not key and endpoint.official:
         names = " or ".join(preset.key_envs)
         raise WireError(f"No key for {preset.label}: set {names} and start Shoal again.", "setup")

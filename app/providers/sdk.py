@@ -20,7 +20,6 @@ from app.providers.endpoints import Endpoint, Protocol
 logging.getLogger("google_genai").setLevel(logging.ERROR)  # it writes advice to stderr, over the screen
 
 NO_KEY = "none"  # SDKs insist on a key; the tap takes it out again
-ANTHROPIC_MOST_TOKENS = 8192  # Anthropic wants a number; every model it still serves can write this much
 
 
 def load(protocol: Protocol) -> None:
@@ -107,8 +106,6 @@ def settings(at: Endpoint, request: ModelRequest) -> ModelSettings:
     out: dict[str, Any] = {"max_retries": 0}
     if request.max_tokens:
         out["max_tokens"] = request.max_tokens
-    elif at.protocol == "anthropic":
-        out["max_tokens"] = ANTHROPIC_MOST_TOKENS
     if at.protocol == "anthropic" and at.official:
         out["anthropic_cache"] = True  # the same system text and history are read again at each step
     if at.protocol == "responses":

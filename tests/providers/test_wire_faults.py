@@ -701,3 +701,12 @@ async def test_many_requests_at_once_do_not_wait_for_each_other() -> None:
         assert await asyncio.gather(*(one() for _ in range(20))) == ["abc"] * 20
         assert time.monotonic() - start < 4.0
         await found.close()
+
+
+@pytest.mark.soak
+@wires
+async def test_p08_200_000_one_letter_chunks(model: str, speak: ModuleType) -> None:
+    reply = speak.text(*"abcdefghij" * 20_000)
+    body = b"".join(p for p in reply.pieces if isinstance(p, bytes))
+    got, _ = await say(model, Reply((body,)).split(1_400))
+    assert got.text == "abcdefghij" * 20_000
