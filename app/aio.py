@@ -20,9 +20,10 @@ class TaskSet:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def close(self) -> None:
-        """Cancel what runs and wait for it."""
+    async def close(self, seconds: float | None = None) -> None:
+        """Cancel what runs and wait for it, at most `seconds` (None: until it has ended)."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)

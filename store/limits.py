@@ -134,6 +134,7 @@ ASK_LOOK_SECONDS: Final = 0.5  # how often open unattended questions are looked 
 TITLE_WORDS_CHARS: Final = 48  # a title made from the first words
 TITLE_SECONDS: Final = 20.0  # the model's title is waited for this long
 CLOSE_SECONDS: Final = 3.0  # from quit to the process's end
+CLOSE_LATE_SECONDS: Final = 0.4  # of them for turns that didn't end in time
 SETTLE_LOOK_SECONDS: Final = 0.02
 LOG_BYTES: Final = 1_000_000
 LOG_FILES: Final = 3

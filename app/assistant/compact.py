@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.assistant.context import cut_points, live_events, messages_of, tokens_of
+from app.assistant.context import cut_points, live_events, messages_of
 from app.ports import AssistantMessage, Message, ModelRequest, PersonMessage, TextDelta, ToolReturn, Wire, WireError
 from store import events as ev
 from store.ids import MESSAGE, new_id
@@ -38,17 +38,32 @@ def find_cut(events: Sequence[ev.Stored], keep_tokens: int) -> Cut | None:
     points = [p for p in cut_points(live) if p > floor]
     if not points:
         return None
-    chosen = points[-1]
-    for point in points:
-        if tokens_of("", messages_of([s for s in live if s.seq > point])) <= keep_tokens:
-            chosen = point
-            break
+    room, left = {}, 0  # how many characters lie after each seq
+    for stored in reversed(live):
+        room[stored.seq] = left
+        left += size_of(stored.event)
+    most = keep_tokens * CONTEXT_CHARS_PER_TOKEN
+    chosen = next((point for point in points if room[point] <= most), points[-1])
     before = [s for s in live if s.seq <= chosen or s is live[0]]
     after = [s for s in live if s.seq > chosen]
     asked = any(isinstance(s.event, ev.UserMessage) for s in after)
     newest = next((s.event.text for s in reversed(before) if isinstance(s.event, ev.UserMessage)), "")
     messages = messages_of(before)
     return Cut(chosen, messages, "" if asked else newest) if messages else None
+
+
+def size_of(event: ev.Event) -> int:
+    """About how many characters the event adds to a request."""
+    match event:
+        case ev.UserMessage():
+            return len(event.text)
+        case ev.StepStarted():
+            return sum(len(part.text) for part in event.joined)
+        case ev.AssistantDone():
+            return len(event.text) + sum(len(c.input) + len(c.name) for c in event.calls)
+        case ev.ToolFinished():
+            return len(event.output)
+    return 0
 
 
 async def summarise(cut: Cut, wire: Wire | None, model: str, chat: str) -> tuple[str, ev.Usage]:

@@ -33,7 +33,7 @@ from app.ports import (
     Wires,
 )
 from store import events as ev
-from store.limits import CONTEXT_KEEP_SHARE, STEPS_A_TURN, STOP_CHILD_SECONDS, STREAM_BREATH_EVENTS
+from store.limits import CLOSE_LATE_SECONDS, CONTEXT_KEEP_SHARE, STEPS_A_TURN, STOP_CHILD_SECONDS, STREAM_BREATH_EVENTS
 from store.log import Batch, BatchKind, Change, Store
 from store.state import KeepLiveText
 
@@ -352,7 +352,7 @@ class StepLoop:
 
     async def close(self) -> None:
         """End what is still being closed."""
-        await self._tasks.close()
+        await self._tasks.close(CLOSE_LATE_SECONDS)
 
 
 def _fault(answer: _Answer) -> tuple[str, str] | None:

@@ -29,7 +29,7 @@ class Chats:
         folder = command.folder if command.folder is not None else defaults.folder
         created = ev.ChatCreated(
             title=" ".join(command.title.split()),
-            folder=_absolute(folder),
+            folder=_whole_path(folder),
             mode=command.mode or defaults.mode,
             model=command.model or defaults.model,
             private=command.private,
@@ -98,6 +98,6 @@ class Chats:
         return {"last_id": await self._desk.write(chat, event)}
 
 
-def _absolute(folder: str) -> str:
-    """The folder as a whole path; it need not exist."""
-    return str(Path(folder).expanduser().absolute()) if folder else ""
+def _whole_path(folder: str) -> str:
+    """The folder as a whole path without links; it need not exist."""
+    return str(Path(folder).expanduser().resolve()) if folder else ""

@@ -12,7 +12,7 @@ from app.aio import TaskSet
 from app.ports import Engine, Turn
 from store.errors import StoreError
 from store.events import Outcome
-from store.limits import STOP_GRACE_SECONDS, STOP_TOTAL_SECONDS
+from store.limits import CLOSE_LATE_SECONDS, STOP_GRACE_SECONDS, STOP_TOTAL_SECONDS
 
 log = logging.getLogger("shoal.session")
 
@@ -117,12 +117,10 @@ class Runner:
         return "error"
 
     async def close(self) -> None:
-        """Stop every turn and wait until its end is durable, at most 2.5 s."""
+        """Stop every turn and wait until its end is durable, at most 2.4 s (a locked store can make it late)."""
         for chat in list(self._running):
             self.stop(chat)
         tasks: set[asyncio.Task[Any]] = {r.task for r in self._running.values()}
         if tasks:
-            _, late = await asyncio.wait(tasks, timeout=STOP_GRACE_SECONDS + 1)
-            for task in late:
-                task.cancel()
-        await self.tasks.close()
+            await asyncio.wait(tasks, timeout=STOP_TOTAL_SECONDS)
+        await self.tasks.close(CLOSE_LATE_SECONDS)
