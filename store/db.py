@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+from functools import partial
 from pathlib import Path
 
 from store.errors import StoreBroken, StoreError, StoreFull, StoreLocked, StoreMoved, StoreReadOnly
@@ -14,6 +15,7 @@ Error = sqlite3.Error
 DatabaseError = sqlite3.DatabaseError
 OperationalError = sqlite3.OperationalError
 IntegrityError = sqlite3.IntegrityError
+READ_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError)  # what reading a damaged file can raise
 
 FULL_WORDS = "The disk is full, so this couldn't be saved; nothing was half written. Make some space, then try again."
 READ_ONLY_WORDS = "Nothing can be saved: Shoal's store is read-only. Make its folder writable, then start Shoal again."
@@ -44,6 +46,12 @@ def connect(path: Path, *, readonly: bool = False, full_sync: bool = True) -> Co
     except sqlite3.Error:
         conn.close()
         raise
+    return conn
+
+
+def lenient(conn: Connection) -> Connection:
+    """Bytes that rotted on the disk are read as replacement marks instead of making their whole chat unreadable."""
+    conn.text_factory = partial(str, encoding="utf-8", errors="replace")
     return conn
 
 

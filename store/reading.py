@@ -170,7 +170,7 @@ class Reads:
             if conn is None:
                 if self._closed:
                     raise StoreError(CLOSED_WORDS)
-                conn = self._local.conn = self._new_reader()
+                conn = self._local.conn = db.lenient(self._new_reader())
                 self._open_readers.append(conn)
             return read(conn)
         except db.Error as error:

@@ -85,7 +85,7 @@ def _has_tables(copy: Path) -> bool:
     conn = db.connect_file_only(copy)
     try:
         conn.execute("SELECT chat FROM event LIMIT 0")
-    except db.DatabaseError:
+    except db.READ_ERRORS:
         return False
     finally:
         conn.close()
@@ -109,8 +109,8 @@ def _new_first_page(copy: Path) -> None:
 
 def _bring_back(copy: Path, new: db.Connection, broken: Path) -> Recovered:
     try:
-        old = db.connect(copy, readonly=True)
-    except db.DatabaseError:
+        old = db.lenient(db.connect(copy, readonly=True))
+    except db.READ_ERRORS:
         return Recovered()
     blobs = Blobs(broken.parent / "blobs")
     new.execute("BEGIN")
@@ -162,7 +162,7 @@ def _rows(old: db.Connection, new: db.Connection, table: str, width: int) -> lis
             if len(row) == width:
                 new.execute(f"INSERT OR IGNORE INTO {table} VALUES ({','.join('?' * width)})", row)
                 out.append(row)
-    except db.DatabaseError:
+    except db.READ_ERRORS:
         return out  # what was read before the damage is kept
     return out
 
@@ -173,7 +173,7 @@ def _expected(old: db.Connection) -> dict[str, int]:
     try:
         for chat, body in old.execute("SELECT id, body FROM chat"):
             out[chat] = int(json.loads(body).get("last_seq", -1))
-    except (db.DatabaseError, ValueError, TypeError, AttributeError):
+    except (*db.READ_ERRORS, ValueError, TypeError, AttributeError):
         return out
     return out
 
@@ -193,7 +193,7 @@ def _events(old: db.Connection, copy: Path) -> Iterator[tuple[Any, ...]]:
                 found = old.execute(
                     f"SELECT {columns} FROM event WHERE id BETWEEN ? AND ? ORDER BY id", (low, high)
                 ).fetchall()
-            except db.DatabaseError:
+            except db.READ_ERRORS:
                 failures += 1
                 if low < high:
                     middle = (low + high) // 2
@@ -212,7 +212,7 @@ def _highest(old: db.Connection, copy: Path) -> int:
     ):
         try:
             guesses += [int(r[0]) for r in old.execute(sql) if r[0] is not None]
-        except (db.DatabaseError, ValueError):
+        except (*db.READ_ERRORS, ValueError):
             continue
     return min(max(guesses), MOST_IDS)
 
@@ -220,7 +220,7 @@ def _highest(old: db.Connection, copy: Path) -> int:
 def _has_blobs(old: db.Connection) -> bool:
     try:
         old.execute("SELECT blob FROM event LIMIT 0")
-    except db.DatabaseError:
+    except db.READ_ERRORS:
         return False
     return True
 

@@ -175,6 +175,7 @@ def test_pages_of_noise_are_read_without_an_error(tmp_path_factory, noise: bytes
     (home / "store.db").write_bytes(data)
     list(salvage.event_rows(home / "store.db"))
     again = Store.open(home)
+    again.rebuild_derived(again.verify())  # a changed letter in what was said is no fault of the file
     sound(again)
     again.close()
 
