@@ -42,6 +42,7 @@ AND_ENOUGH_CHATS: Final = 8  # fewer exact chats than this: relaxed to OR
 TYPO_ONE_FROM: Final = 4
 TYPO_TWO_FROM: Final = 8
 TYPO_VARIANTS: Final = 3
+TYPO_WORD_CHARS: Final = 24  # longer words aren't repaired
 PREVIEW_HIT_CHARS: Final = 900
 PREVIEW_NEAR_CHARS: Final = 280
 INDEX_DRAIN_MESSAGES: Final = 200
