@@ -84,8 +84,10 @@ def test_days_become_dates_and_leave_the_query() -> None:
     assert (yesterday["query"], yesterday["after"], yesterday["before"]) == ("dentist", "2026-11-29", "2026-11-30")
     may = recognise("what did we talk about in May?", TITLES, TODAY).args
     assert (may["query"], may["after"], may["before"]) == ("", "2026-05-01", "2026-06-01")
-    december = recognise("what did we decide on the roof last december", TITLES, TODAY).args
+    december = recognise("what did we talk about last december", TITLES, TODAY).args
     assert (december["after"], december["before"]) == ("2025-12-01", "2026-01-01")
+    roof = recognise("what did we decide on the roof in May 2026", TITLES, TODAY).args
+    assert roof["query"] == "roof in May 2026" and "after" not in roof  # the search knows months by name
     left_off = recognise("continue where we left off", TITLES, TODAY).args
     assert left_off["query"] == "" and left_off["after"] < "2026-11-30"
     assert "after" not in recognise("the weather today in Lisbon", TITLES, TODAY).args

@@ -21,11 +21,15 @@ _NEAR = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """The words that named the days, and the range as ISO dates; `before` isn't included."""
+    """The words that named the days, and the range as ISO dates; `before` isn't included.
+
+    `relative`: seen from today ("last week"), which the search itself can't know; it does know "in May 2023".
+    """
 
     words: str
     after: str
     before: str = ""
+    relative: bool = True
 
 
 def days_of(text: str, today: dt.date) -> Days | None:
@@ -36,8 +40,8 @@ def days_of(text: str, today: dt.date) -> Days | None:
         except ValueError:
             return None
         since = match.group().lower().startswith(("since", "after", "from"))
-        return Days(match.group(), day.isoformat(), "" if since else _next(day))
-    if match := _NEAR.search(text):
+        return Days(match.group(), day.isoformat(), "" if since else _next(day), relative=False)
+    if (match := _NEAR.search(text)) and not re.search(r"\b\d{4}\b", text):  # "the weekend before April 10, 2023"
         return _near(match.group(), today)
     if match := _MONTH.search(text):
         return _month(match, today)
@@ -64,8 +68,10 @@ def _month(match: re.Match[str], today: dt.date) -> Days:
     year = min(max(year, 1), 9998)
     first = dt.date(year, number, 1)
     if match.group().lower().startswith("since"):
-        return Days(match.group(), first.isoformat())
-    return Days(match.group(), first.isoformat(), dt.date(year + number // 12, number % 12 + 1, 1).isoformat())
+        return Days(match.group(), first.isoformat(), relative=False)
+    return Days(
+        match.group(), first.isoformat(), dt.date(year + number // 12, number % 12 + 1, 1).isoformat(), relative=False
+    )
 
 
 def _next(day: dt.date) -> str:

@@ -96,10 +96,14 @@ _READING = word_set(
 def _past(asked: str, text: str, titles: Titles, today: dt.date | None) -> Intent:
     named = anywhere(asked, titles)
     rest = asked if named is None else f"{asked[: named.start]} {asked[named.end :]}"
-    days = days_of(rest, today) if today is not None else None
+    days, named_day = days_of(rest, today) if today is not None else None, ""
     if days is not None:
         timeless = rest.replace(days.words, " ", 1)
-        if PAST.search(rest) or named or not query_of(timeless):
+        if not query_of(timeless):
+            rest = timeless
+        elif not days.relative:  # the search knows days and months by name
+            rest, named_day, days = timeless, f" {days.words}", None
+        elif PAST.search(rest) or named:
             rest = timeless
         else:
             days = None
@@ -109,7 +113,7 @@ def _past(asked: str, text: str, titles: Titles, today: dt.date | None) -> Inten
         query = query_of(rest, _READING) or (DECIDED if decision else "")
         if not query:
             return Intent("read", "read_chat", {"chat": named.chat}, named.title, named=named)
-        args = {"query": query, "chat": named.chat}
+        args = {"query": query + named_day, "chat": named.chat}
         return Intent("search", "search_chats", args, query, decision, context, named, days)
     query = query_of(rest)
     if PAST.search(asked) and not query_of(rest, _READING):
@@ -118,7 +122,7 @@ def _past(asked: str, text: str, titles: Titles, today: dt.date | None) -> Inten
             days = Days("", (today - dt.timedelta(days=_NEWEST_DAYS)).isoformat())
     if not query and days is None:
         query = " ".join(tokens(text)[:6]) or " ".join(text.split())[:100]
-    args = {"query": query, "limit": CHATS}
+    args = {"query": query + named_day, "limit": CHATS}
     if days is not None:
         args |= {"after": days.after} | ({"before": days.before} if days.before else {})
     return Intent("search", "search_chats", args, query, decision, context, None, days)

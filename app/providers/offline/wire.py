@@ -212,7 +212,7 @@ def _answer(intent: Intent, turn: _Turn) -> str:
         if done.name == "search_chats":
             searched, found = data, found_lines(data)
             notes = _TOLD.findall(data["note"]) if isinstance(data.get("note"), str) else []
-            query = str(done.args.get("query") or "")
+            query = intent.about or str(done.args.get("query") or "")
         else:
             read = read_lines(data, done.args.get("message"))
             if isinstance(data.get("note"), str) and searched is None:
