@@ -26,4 +26,6 @@ class TaskSet:
         for task in tasks:
             task.cancel()
         if tasks:
-            await asyncio.wait(tasks, timeout=seconds)
+            done, _ = await asyncio.wait(tasks, timeout=seconds)
+            for task in done:
+                task.cancelled() or task.exception()  # looked at, so that nothing is said of it later

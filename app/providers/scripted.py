@@ -22,6 +22,7 @@ from app.ports import (
     WireError,
 )
 from store.events import Usage
+from store.ids import CALL, new_id
 from store.limits import CONTEXT_DEFAULT_TOKENS
 
 Item = StepEvent | WireError | BaseException | float | str  # float: seconds to wait; str: text
@@ -125,7 +126,7 @@ def _item(item: Any) -> Item:
         case {"thinking": str(text)}:
             return ThinkingDelta(text)
         case {"call": {"name": str(name)} as made}:
-            return call(name, made.get("args"), str(made.get("id", "")))
+            return call(name, made.get("args"), str(made["id"]) if "id" in made else new_id(CALL))
         case {"delay": seconds}:
             return float(seconds)
         case {"retry": {"seconds": seconds, "why": why}}:
