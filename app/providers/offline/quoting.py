@@ -170,10 +170,12 @@ def piece(text: str, words: Sequence[str]) -> str:
     return line[start:].strip()
 
 
-def quotes(found: Sequence[Said], read: Sequence[Said], query: str, asked: str) -> list[Quote]:
+def quotes(
+    found: Sequence[Said], read: Sequence[Said], query: str, asked: str, *, decision: bool = True
+) -> list[Quote]:
     """What may be quoted, best first: lines that decide (newest first), then those that fit best.
 
-    Left out: the same words again, the question itself, answers of this assistant that quote such lines, and lines that
+    `decision`: what was decided is asked for. Left out: the same words again, the question itself, answers of this assistant that quote such lines, and lines that
     fit much worse than the best one.
     """
     words = topic_words(query)
@@ -193,8 +195,10 @@ def quotes(found: Sequence[Said], read: Sequence[Said], query: str, asked: str) 
         seen.add((line.chat, line.message))
         about = fit >= _ON_TOPIC or (line.distance is not None and abs(line.distance) <= _BESIDE)
         out.append(Quote(piece(unnamed(line), words), line, deciding and about, fit))
-    first = sorted((q for q in out if q.decides), key=lambda q: (q.fit >= _ON_TOPIC, _moment(q.said)), reverse=True)
     best = max((q.fit for q in out), default=0.0)
+    if not decision:  # what was asked isn't what was decided: only what fits as well as anything comes first
+        out = [q if q.fit >= best else replace(q, decides=False) for q in out]
+    first = sorted((q for q in out if q.decides), key=lambda q: (q.fit >= _ON_TOPIC, _moment(q.said)), reverse=True)
     rest = [q for q in out if not q.decides and q.fit >= best - _WORSE]
     return _once([*first, *sorted(rest, key=lambda q: (-q.fit, q.said.rank))])
 

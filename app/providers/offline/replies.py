@@ -112,7 +112,7 @@ def _chat_states(data: dict[str, Any]) -> str:
 
 def past_answer(intent: Intent, found: Sequence[Said], read: Sequence[Said], notes: str, asked: str, query: str) -> str:
     """Quotes of what was found: lines that decide first, newest first, each with who, chat and day."""
-    every = quotes(found, read, query, asked)
+    every = quotes(found, read, query, asked, decision=intent.decision)
     if intent.context and (block := _block(read)):
         others = [q for q in every if q.said.message != block[1].message][: QUOTES_MOST - 2]
         more = f"\n\nAlso:\n{_bullets(others)}" if others else ""
@@ -122,14 +122,14 @@ def past_answer(intent: Intent, found: Sequence[Said], read: Sequence[Said], not
     deciding = [quote for quote in every if quote.decides]
     shown = every[:QUOTES_MOST]
     about = f" about “{_shown(query)}”" if query else ""
-    if len(deciding) > 1:
+    if not intent.decision:
+        head = f"This is what was said{about}:"
+    elif len(deciding) > 1:
         head = f"More than one line seems to decide{about}; the newest first:"
     elif deciding:
         head = f"This is what I found{about}; the first line seems to decide it:"
-    elif intent.decision:
-        head = f"I found no line that plainly decides it; these are the lines{about}:"
     else:
-        head = f"This is what was said{about}:"
+        head = f"I found no line that plainly decides it; these are the lines{about}:"
     return f"{head}\n{_bullets(shown)}{_tail(notes)}"
 
 
