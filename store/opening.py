@@ -171,8 +171,11 @@ def _fault(path: Path, *, careful: bool) -> str | None:
     conn: db.Connection | None = None
     try:
         conn = db.connect(path, readonly=True)
-        if tables.version(conn) > len(tables.MIGRATIONS):
+        have = tables.version(conn)
+        if have > len(tables.MIGRATIONS):
             raise StoreNewer(tables.NEWER_WORDS)
+        if have < 1:
+            return "isn't one that Shoal can read"
         uuid = conn.execute("SELECT value FROM meta WHERE key='store_uuid'").fetchone()
         conn.execute("SELECT blob FROM event LIMIT 0")
         if careful and path.stat().st_size <= CHECKED_BYTES:

@@ -174,7 +174,11 @@ def test_pages_of_noise_are_read_without_an_error(tmp_path_factory, noise: bytes
     data[page * 4096 + at : page * 4096 + at + len(noise)] = noise
     (home / "store.db").write_bytes(data)
     list(salvage.event_rows(home / "store.db"))
-    again = Store.open(home)
+    try:
+        again = Store.open(home)
+    except StoreNewer:  # the version's own bytes were changed
+        assert page == 0 and at <= 63
+        return
     again.rebuild_derived(again.verify())  # a changed letter in what was said is no fault of the file
     sound(again)
     again.close()

@@ -195,7 +195,8 @@ def test_another_store_put_in_its_place_isnt_written_to(store: Store, tmp_path: 
 
 
 READ_ONLY = """
-import concurrent.futures.thread, encodings.idna, filelock, os, random, shutil, sys, tempfile
+import concurrent.futures.thread, filelock, os, random, sys
+import store.recover
 from pathlib import Path
 from store.errors import StoreReadOnly
 from store.events import UserMessage
