@@ -42,6 +42,7 @@ class Said:
     texts: list[str] = field(default_factory=list)
     asked: list[dict[str, str]] = field(default_factory=list)
     end: TurnCompleted | None = None
+    seen: int = 0  # the newest event taken
 
     def code(self, allow: bool) -> int:
         """The exit code."""
@@ -72,8 +73,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _turn(context: Context, args: argparse.Namespace) -> tuple[Said, Any]:
-
     from app.services import build
+    from app.session.bus import Lagged
 
     services = await build(context.home, context.settings, clock_of(os.environ))
     try:
@@ -81,10 +82,13 @@ async def _turn(context: Context, args: argparse.Namespace) -> tuple[Said, Any]:
         bus = services.session.bus.subscribe()
         await services.session.do(Send(chat=said.chat, text=args.text, attended=False))
         async for item in bus:
-            if isinstance(item, Stored) and item.chat == said.chat:
-                await _take(services, said, item.event, allow=args.allow)
-                if said.end is not None:
-                    break
+            if isinstance(item, Lagged):
+                for stored in list(services.store.events(max(item.last_id, said.seen), said.chat)):
+                    await _take(services, said, stored, allow=args.allow)
+            elif isinstance(item, Stored):
+                await _take(services, said, item, allow=args.allow)
+            if said.end is not None:
+                break
         bus.close()
         with contextlib.suppress(CommandError):  # the title and the index may take longer; the next start goes on
             await services.session.settle(said.chat, ASK_INDEX_SECONDS)
@@ -106,21 +110,31 @@ async def _chat(services: Services, args: argparse.Namespace) -> str:
     return str(args.chat)
 
 
-async def _take(services: Services, said: Said, event: Any, *, allow: bool) -> None:
-    match event:
+async def _take(services: Services, said: Said, stored: Stored, *, allow: bool) -> None:
+    if stored.chat != said.chat or stored.id <= said.seen or said.end is not None:
+        return
+    said.seen = stored.id
+    match stored.event:
         case AssistantDone(text=text) if text:
             said.texts.append(text)
-        case PermissionRequested():
+        case PermissionRequested() as event:
             decision = "allow" if allow else "deny"
             said.asked.append({"tool_name": event.tool_name, "summary": event.summary, "decision": decision})
-            try:
-                await services.session.do(
-                    Answer(chat=said.chat, permission=event.permission_id, decision="allow" if allow else "deny")
-                )
-            except CommandError:
-                return  # the turn ended meanwhile
-        case TurnCompleted():
+            await _answer(services, said.chat, event.permission_id, allow=allow)
+        case TurnCompleted() as event:
             said.end = event
+
+
+async def _answer(services: Services, chat: str, permission: str, *, allow: bool) -> None:
+    answer = Answer(chat=chat, permission=permission, decision="allow" if allow else "deny")
+    for _ in range(200):  # its event may be heard a moment before the question can be answered
+        try:
+            await services.session.do(answer)
+            return
+        except CommandError as error:
+            if error.code != "gone":
+                raise
+        await asyncio.sleep(0.01)
 
 
 def _line(said: Said, clean: Callable[[str], str]) -> dict[str, Any]:
