@@ -175,8 +175,8 @@ def quotes(
 ) -> list[Quote]:
     """What may be quoted, best first: lines that decide (newest first), then those that fit best.
 
-    `decision`: what was decided is asked for. Left out: the same words again, the question itself, answers of this assistant that quote such lines, and lines that
-    fit much worse than the best one.
+    `decision`: what was decided is asked for. Left out: the same words again, the question itself, answers of this
+    assistant that quote such lines, and lines that fit much worse than the best one.
     """
     words = topic_words(query)
     out: list[Quote] = []
