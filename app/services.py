@@ -17,7 +17,7 @@ from app.history.read_chat import ReadChat
 from app.history.search_chats import SearchChats
 from app.history.surface import SurfaceGate
 from app.paths import Home
-from app.ports import Turn, Wires
+from app.ports import Inbox, Turn, Wires
 from app.providers.offline import OfflineWire
 from app.providers.wires import WireFinder
 from app.session.asks import Asks
@@ -118,6 +118,7 @@ def build_session(
     clean: Callable[[str], str] = secrets.clean,
     defaults: Defaults | None = None,
     search: Catching | None = None,
+    inboxes: Sequence[Inbox] = (),
 ) -> tuple[Session, TaskSet]:
     """The session over a store, inside the running event loop; also the tasks to close after it."""
     tasks = TaskSet()
@@ -140,7 +141,7 @@ def build_session(
             clean=clean,
         )
 
-    engine = StepLoop(store=store, wires=wires, toolbox=toolbox, boundary=Boundary(clock), signal=bus.signal)
+    engine = StepLoop(store=store, wires=wires, toolbox=toolbox, boundary=Boundary(clock, inboxes), signal=bus.signal)
     session = Session(store, clock, bus=bus, engine=engine, asks=asks, wires=wires, defaults=defaults, search=search)
     return session, tasks
 

@@ -133,6 +133,7 @@ SUMMARY_LINE_CHARS: Final = 300  # of each message in it
 STOP_CHILD_SECONDS: Final = 0.3  # a tool that ignores its cancellation is waited for this long
 ASK_LOOK_SECONDS: Final = 0.5  # how often open unattended questions are looked at
 TITLE_WORDS_CHARS: Final = 48  # a title made from the first words
+TITLE_EVENTS: Final = 200  # the first events of a chat, of which its title is made
 TITLE_SECONDS: Final = 20.0  # the model's title is waited for this long
 CLOSE_SECONDS: Final = 3.0  # from quit to the process's end
 CLOSE_LATE_SECONDS: Final = 0.4  # of them for turns that didn't end in time

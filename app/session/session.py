@@ -23,6 +23,7 @@ from store.log import Store
 from store.rows import SaidRow
 
 STILL_WORKING = "Still working: {what}."
+NOT_YET = "This Shoal can't do that."
 CODES = frozenset({"read-only", "busy"})  # of the store's errors, those that are also commands'
 
 
@@ -85,8 +86,11 @@ class Session:
 
     async def do(self, command: cmd.AnyCommand) -> dict[str, Any]:
         """Carry out one command; the answer is its `ok` object of headless.md. Raises CommandError."""
+        handler = self._handlers.get(command.do)
+        if handler is None:
+            raise cmd.CommandError("bad-command", NOT_YET)
         try:
-            return await self._handlers[command.do](command)
+            return await handler(command)
         except ChatGone:
             raise cmd.CommandError("unknown-chat", UNKNOWN) from None
         except StoreError as error:

@@ -14,7 +14,7 @@ from app.session.desk import Desk, refuse
 from store import events as ev
 from store.errors import StoreError
 from store.ids import MESSAGE, TURN, new_id
-from store.limits import QUEUE_MOST
+from store.limits import QUEUE_MOST, TITLE_EVENTS
 from store.log import Change
 from store.models import ChatSummary
 
@@ -153,15 +153,21 @@ class Talk:
     async def _title(self, turn: Turn, outcome: ev.Outcome) -> None:
         desk, chat = self._desk, turn.chat
         summary = desk.store.summary(chat)
-        if summary is None or summary.title or chat in desk.deleting:
+        if summary is None or chat in desk.deleting or (summary.title and summary.title_by != "words"):
             return
-        events = [s.event for s in await desk.store.read(lambda: list(desk.store.events(chat=chat, limit=200)))]
+        by_model = outcome == "success" and turn.model.partition(":")[0] not in WORDS_ONLY
+        if summary.title and not by_model:
+            return
+        events = [
+            s.event for s in await desk.store.read(lambda: list(desk.store.events(chat=chat, limit=TITLE_EVENTS)))
+        ]
         said = next((e.text for e in events if isinstance(e, ev.UserMessage)), "")
         answered = next((e.text for e in events if isinstance(e, ev.AssistantDone) and e.text), "")
-        if outcome == "success" and answered and turn.model.partition(":")[0] not in WORDS_ONLY:
+        good = sum(isinstance(e, ev.TurnCompleted) and e.outcome == "success" for e in events)
+        if by_model and answered and good == 1:
             self._titling.add(chat)
             desk.runner.tasks.spawn(self._title_by_model(turn, said, answered))
-        else:
+        elif not summary.title:
             await self._give_title(chat, titles.from_words(said), "words")
 
     async def _title_by_model(self, turn: Turn, said: str, answered: str) -> None:

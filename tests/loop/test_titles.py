@@ -81,3 +81,15 @@ async def test_a_rename_while_the_model_thinks_of_a_title_wins(tmp_path):
         await kit.session.do(cmd.Rename(chat=chat, title="Mine"))
         await kit.session.settle()
         assert kit.summary(chat).title == "Mine"
+
+
+async def test_a_chat_whose_first_reply_failed_gets_the_models_title_after_the_first_good_one(tmp_path):
+    wire = ScriptedWire([[WireError("Busy.", "overloaded")], ["Red."], ["Ferries"], ["Blue."]])
+    async with open_kit(tmp_path, wires={"openai:x": wire}) as kit:
+        chat = await kit.new(model="openai:x")
+        await kit.say(chat, "which ferry?")
+        assert kit.summary(chat).title == "Which ferry?"
+        await kit.session.do(cmd.Retry(chat=chat))
+        await kit.session.settle()
+        await kit.say(chat, "and cheaper?")
+        assert kit.summary(chat).title == "Ferries" and len(wire.requests) == 4
