@@ -36,10 +36,11 @@ class Store(Reads):
     ) -> None:
         self.path = path
         self.clock = clock or SystemClock()
-        self.on_trouble: Callable[[str | None], None] | None = None  # a sentence while waiting, None when it's over
+        self.on_trouble: Callable[[str | None], None] | None = None  # one more listener, see `listen_trouble`
         self._lock = lock
         self._listeners: list[Listener] = []
         self._deleted: list[Callable[[str], None]] = []
+        self._troubled: list[Callable[[str | None], None]] = []
         self._sound = True
         opened = opening.for_reading(path) if readonly else opening.for_writing(path, self.clock)
         self.notices = opened.notices
@@ -98,6 +99,10 @@ class Store(Reads):
         """Call `listener` on the writer thread with the id of every chat that was deleted."""
         self._deleted.append(listener)
 
+    def listen_trouble(self, listener: Callable[[str | None], None]) -> None:
+        """Call `listener` on the writer thread with a sentence while a lock is waited for, and None when it is over."""
+        self._troubled.append(listener)
+
     async def commit(self, batch: Batch) -> Committed:
         """Write a batch; returns once it is durable. A cancel is raised only after the write has ended."""
         return await _whole(self._submit_batch(batch))
@@ -137,27 +142,18 @@ class Store(Reads):
 
     def _tell(self, events: tuple[Stored, ...]) -> None:
         if events:
-            for listener in self._listeners:
-                try:
-                    listener(events)
-                except Exception:  # one listener's fault is neither the commit's nor another's
-                    log.exception("a listener of commits")
+            _each(self._listeners, events)
 
     def _removed(self, removed: Removed | None) -> None:
         if removed is None or self._writer is None:
             return
-        for listener in self._deleted:
-            try:
-                listener(removed.chat)
-            except Exception:  # the chat is gone all the same
-                log.exception("a listener of deletes")
+        _each(self._deleted, removed.chat)
         with contextlib.suppress(db.Error):  # busy readers: the next checkpoint does it
             opening.checkpoint(self._writer.conn)
         self.blobs.remove(removed.blobs)
 
     def _trouble(self, words: str | None) -> None:
-        if self.on_trouble is not None:
-            self.on_trouble(words)
+        _each([*self._troubled, *([self.on_trouble] if self.on_trouble else [])], words)
 
     def _failed(self, error: BaseException) -> None:
         if db.is_damage(error):
@@ -197,6 +193,15 @@ class Store(Reads):
             words = REBUILT_NOTICE.format(n=len(wrong), entries="entry was" if len(wrong) == 1 else "entries were")
             log.warning(words)
             self.notices.append(words)
+
+
+def _each(listeners: list[Callable[[T], None]], told: T) -> None:
+    """Tell every listener; one's fault is neither the writer's nor another's."""
+    for listener in listeners:
+        try:
+            listener(told)
+        except Exception:
+            log.exception("a listener of the store")
 
 
 async def _whole(job: concurrent.futures.Future[T]) -> T:

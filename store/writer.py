@@ -175,19 +175,13 @@ class Writer:
                 limit = min(self.lock_wait, CLOSING_WAIT_SECONDS) if self.hurry or self._closing else self.lock_wait
                 if not db.is_busy(error) or waited > limit:
                     if said:
-                        self._say(None)
+                        self._hooks.trouble(None)
                     raise
                 if waited >= self.lock_notice and not said:
                     said = True
-                    self._say(WAITING_WORDS)
+                    self._hooks.trouble(WAITING_WORDS)
         if said:
-            self._say(None)
-
-    def _say(self, words: str | None) -> None:
-        try:
-            self._hooks.trouble(words)
-        except Exception:  # a broken listener mustn't stop the writing
-            log.exception("telling of the lock")
+            self._hooks.trouble(None)
 
 
 def _place(path: Path) -> tuple[int, int] | None:

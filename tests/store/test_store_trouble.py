@@ -33,7 +33,14 @@ def store(tmp_path: Path):
 
 async def _another_program_holds_the_lock(store: Store, seconds: float, notice: float) -> None:
     told: list[str | None] = []
+    others: list[str | None] = []
+
+    def broken(_: object) -> None:
+        raise RuntimeError("no")
+
     store.on_trouble = told.append
+    store.listen_trouble(broken)
+    store.listen_trouble(others.append)
     store._writer.lock_notice = notice
     await store.commit(Batch.of("c", said(0)))
     other = db.connect(store.path)
@@ -49,7 +56,7 @@ async def _another_program_holds_the_lock(store: Store, seconds: float, notice: 
     other.execute("ROLLBACK")
     other.close()
     await task
-    assert told[1:] == [None]
+    assert told[1:] == [None] and others == told
     assert [e.seq for e in store.events(chat="c")] == [0, 1]
 
 
@@ -157,6 +164,51 @@ print("went on", refused)
 def test_a_file_that_may_not_grow_is_a_full_disk_and_it_goes_on_without_a_restart(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", FILE_LIMIT, str(tmp_path / "home")], capture_output=True, text=True, timeout=50
+    )
+    assert done.returncode == 0 and done.stdout.startswith("went on"), done.stderr
+
+
+FULL_AT_CHECKPOINT = """
+import resource, sys
+from pathlib import Path
+from store import opening
+from store.errors import StoreFull
+from store.events import UserMessage
+from store.log import Batch, Store
+home = Path(sys.argv[1])
+store = Store.open(home)
+def say(n):
+    store.commit_sync(Batch.of("c", UserMessage(message_id=f"m{n}", text="x" * 20000)))
+for n in range(40):
+    say(n)
+opening.checkpoint(store._writer.conn)  # from here on the file must grow at a checkpoint, and may not
+resource.setrlimit(resource.RLIMIT_FSIZE, (store.path.stat().st_size, resource.RLIM_INFINITY))
+kept, refused = 40, 0
+for n in range(40, 120):
+    try:
+        say(n)
+        kept += 1
+    except StoreFull:
+        refused += 1
+assert kept > 45 and refused, (kept, refused)
+try:
+    assert not opening.checkpoint(store._writer.conn), "the checkpoint was refused"
+except Exception as error:
+    assert "full" in str(error) or "I/O" in str(error), error
+assert len(list(store.events())) == kept
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+say(200)
+store.close()
+again = Store.open(home)
+assert [e.seq for e in again.events()] == list(range(kept + 1)) and again.notices == [] and again.verify() == set()
+again.close()
+print("went on", refused)
+"""
+
+
+def test_a_disk_that_fills_at_a_checkpoint_loses_nothing_and_goes_on_with_space(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_AT_CHECKPOINT, str(tmp_path / "home")], capture_output=True, text=True, timeout=50
     )
     assert done.returncode == 0 and done.stdout.startswith("went on"), done.stderr
 
