@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,18 +13,6 @@ from app.diagnostics import start_log, write_crash
 from app.paths import Home
 from store.clock import ManualClock
 from store.errors import StoreBroken, StoreHeld
-
-
-@pytest.fixture(autouse=True)
-def quiet_root() -> Iterator[None]:
-    """Whatever a test does to the root logger is undone."""
-    root = logging.getLogger()
-    before, level = list(root.handlers), root.level
-    yield
-    for handler in [h for h in root.handlers if h not in before]:
-        root.removeHandler(handler)
-        handler.close()
-    root.setLevel(level)
 
 
 def hide(text: str) -> str:

@@ -77,39 +77,6 @@ def test_import_search_export_and_back(home: Path, file: Path, tmp_path: Path) -
         assert path.is_dir() or path.stat().st_mode & 0o077 == 0, path
 
 
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [
-        (["fly"], 2),
-        (["--fly"], 2),
-        (["--set"], 2),
-        (["--set", "mode", "search", "x"], 2),
-        (["--set", "mode=yolo", "search", "x"], 2),
-        (["search"], 2),
-        (["search", "x", "--limit", "0"], 2),
-        (["search", "x", "--limit", "many"], 2),
-        (["search", "x", "--after", "2026-02-30"], 2),
-        (["search", "x", "--who", "me"], 2),
-        (["search", "x", "--project", "/no/such/folder/at/all"], 0),
-        (["export", "c_none"], 1),
-        (["export", "c_none", "--format", "pdf"], 2),
-        (["import", "/no/such/file.jsonl"], 1),
-        (["import"], 2),
-        (["ask", "  "], 2),
-        (["ask", "x", "--chat", "c_none"], 1),
-        (["ask", "x", "--model", "gibberish"], 2),
-        (["ask", "x", "--mode", "yolo"], 2),
-        (["headless", "--what"], 2),
-    ],
-)
-def test_what_cannot_be_done_is_one_line_and_the_right_code(home: Path, words: list[str], code: int) -> None:
-    done = shoal(home, *words)
-    assert done.returncode == code, done.stderr
-    if code:
-        one_line(done.stderr)
-        assert done.stdout == ""
-
-
 def test_help_and_version(home: Path) -> None:
     assert "headless" in shoal(home, "--help").stdout
     assert shoal(home, "--version").stdout.startswith("shoal ")
