@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from app.aio import TaskSet
 from app.assistant import compact
+from app.assistant.answer import Answer, collect, fault, said
 from app.assistant.boundary import Boundary
 from app.assistant.calls import Planned, groups, plan
 from app.assistant.chatlog import ChatLog, ChatLogs
@@ -18,36 +19,23 @@ from app.assistant.context import live_events, messages_of, tokens_of
 from app.assistant.prompts import SystemTexts
 from app.assistant.saying import Saying, Signal
 from app.ports import (
-    CallReady,
     LiveMessage,
     ModelRequest,
-    RetryWait,
-    StepDone,
-    TextDelta,
-    ThinkingDelta,
     Toolbox,
-    ToolCall,
     Turn,
     Wire,
     WireError,
     Wires,
 )
 from store import events as ev
-from store.limits import CLOSE_LATE_SECONDS, CONTEXT_KEEP_SHARE, STEPS_A_TURN, STOP_CHILD_SECONDS, STREAM_BREATH_EVENTS
+from store.limits import CLOSE_LATE_SECONDS, CONTEXT_KEEP_SHARE, STEPS_A_TURN, STOP_CHILD_SECONDS
 from store.log import Batch, BatchKind, Change, Store
 from store.state import KeepLiveText
 
 log = logging.getLogger("shoal.loop")
 T = TypeVar("T")
 
-EMPTY = "The model sent an empty reply. Try again, or ask in other words."
 TOO_MANY_STEPS = f"Paused after {STEPS_A_TURN} steps without an end. Try again to let it go on."
-BAD_REASONS = {
-    "length": "The reply stopped at the model's length limit, so it isn't whole.",
-    "filter": "The provider's content filter stopped the reply.",
-    "cut": "The reply was cut off on its way. What came is kept.",
-    "unknown": "The reply stopped without saying that it was whole. What came is kept.",
-}
 
 
 class Stopped(Exception):
@@ -66,15 +54,6 @@ class _Run:
     saying: Saying | None = None
     shortened: bool = False
     extra: list[ev.Usage] = field(default_factory=list)  # of summaries made on the way
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """What one request gave."""
-
-    saying: Saying
-    done: StepDone
-    calls: list[ToolCall]
 
 
 class StepLoop:
@@ -119,9 +98,9 @@ class StepLoop:
         run.log = await self._logs.open(run.turn.chat)
         for step in range(1, STEPS_A_TURN + 1):
             answer = await self._step(run, wire, step)
-            bad = _fault(answer)
+            bad = fault(answer)
             planned = [] if bad else plan(answer.calls, self._used_ids(run), short=run.log.cut)
-            closed = self._said(run, answer, step, planned, unfinished=bad is not None)
+            closed = said(answer, run.turn, step, planned, unfinished=bad is not None)
             if bad or not planned:
                 outcome: ev.Outcome = "error" if bad else "success"
                 sentence, code = bad or (None, None)
@@ -155,7 +134,7 @@ class StepLoop:
 
     # -- one step
 
-    async def _step(self, run: _Run, wire: Wire, step: int) -> _Answer:
+    async def _step(self, run: _Run, wire: Wire, step: int) -> Answer:
         """The boundary, the request, and its answer; a context that is too long is shortened once and asked again."""
         if run.turn.stop.is_set():
             raise Stopped
@@ -177,65 +156,15 @@ class StepLoop:
                 if not await self._fit(run, wire, system, CONTEXT_KEEP_SHARE / 2, force=True):
                     raise
 
-    async def _stream(self, run: _Run, wire: Wire, system: str, saying: Saying) -> _Answer:
+    async def _stream(self, run: _Run, wire: Wire, system: str, saying: Saying) -> Answer:
         turn = run.turn
-        request = ModelRequest(
-            turn.model,
-            system,
-            tuple(messages_of(live_events(run.log.events))),
-            tuple(run.toolbox.offered()),
-            chat=turn.chat,
-        )
+        messages = tuple(messages_of(live_events(run.log.events)))
+        request = ModelRequest(turn.model, system, messages, tuple(run.toolbox.offered()), chat=turn.chat)
         keeper = self._child(run, saying.keep_going())
-        calls: list[ToolCall] = []
-        done = StepDone("cut")
-        stream = wire.stream(request)
         try:
-            came = 0
-            async for event in stream:
-                came += 1
-                if came % STREAM_BREATH_EVENTS == 0:
-                    await asyncio.sleep(0)
-                match event:
-                    case TextDelta(text):
-                        saying.add("text", text)
-                    case ThinkingDelta(text):
-                        saying.add("thinking", text)
-                    case CallReady(call):
-                        calls.append(call)
-                    case RetryWait(seconds, why):
-                        self._signal(turn.chat, "retry", {"seconds": seconds, "why": why})
-                    case StepDone():
-                        done = event
+            return await collect(wire, request, saying, self._signal)
         finally:
             keeper.cancel()
-            close = getattr(stream, "aclose", None)
-            if close is not None:
-                await close()
-        return _Answer(saying, done, calls)
-
-    def _said(
-        self, run: _Run, answer: _Answer, step: int, planned: Sequence[Planned], *, unfinished: bool
-    ) -> list[ev.Event]:
-        """The events that close a step: the whole message with its calls, and how the request ended."""
-        saying = answer.saying
-        calls = tuple(ev.CallMade(call_id=p.call.id, name=p.call.name, input=p.call.args) for p in planned)
-        out: list[ev.Event] = []
-        if saying.text() or saying.text("thinking") or calls:
-            out.append(
-                ev.AssistantDone(
-                    message_id=saying.message_id,
-                    text=saying.text(),
-                    thinking=saying.text("thinking"),
-                    calls=calls,
-                    unfinished=unfinished,
-                    model=run.turn.model,
-                )
-            )
-        finished = ev.StepFinished(
-            turn_id=run.turn.turn_id, step=step, reason=answer.done.reason, usage=answer.done.usage
-        )
-        return [*out, finished]
 
     # -- calls
 
@@ -353,13 +282,3 @@ class StepLoop:
     async def close(self) -> None:
         """End what is still being closed."""
         await self._tasks.close(CLOSE_LATE_SECONDS)
-
-
-def _fault(answer: _Answer) -> tuple[str, str] | None:
-    """Why the answer can't count as whole, as (sentence, code); its calls are then not run."""
-    reason = answer.done.reason
-    if reason in BAD_REASONS:
-        return BAD_REASONS[reason], reason
-    if reason == "empty" or (not answer.calls and not answer.saying.text().strip()):
-        return EMPTY, "empty"
-    return None
