@@ -108,7 +108,8 @@ class ReadChat:
             return ToolOutcome(BROKEN.format(why=stretch.broken))
         if stretch.chat is None:
             return ToolOutcome(NO_CHAT)
-        return self._answer(summary, stretch, args, call_id)
+        outcome: ToolOutcome = await self._store.read(self._answer, summary, stretch, args, call_id)
+        return outcome
 
     def _summary(self, chat: str) -> ChatSummary | None:
         return self._store.summary(chat) if 0 < len(chat) <= CHAT_ID_CHARS else None
@@ -167,7 +168,7 @@ class ReadChat:
         later = len(kept) == len(stretch.lines) and bool(kept) and kept[-1].anchor != order.last
         stretch = replace(stretch, lines=kept, later=later, found=found or args.message is None)
         # Its own words bring no mark along: the chat carries them already.
-        outcome = self._answer(summary, stretch, args, call_id, SHORTENED)
+        outcome: ToolOutcome = await self._store.read(self._answer, summary, stretch, args, call_id, SHORTENED)
         return replace(outcome, taints=())
 
     def _away(self, chat: str) -> _Away:

@@ -184,7 +184,7 @@ class SearchChats:
             found = await self._recent(args, ctx, after, before)
         if isinstance(found, str):
             return ToolOutcome(BROKEN.format(why=found))
-        found = self._fitted(found)
+        found = await self._store.read(self._fitted, found)
         event = looked("search", found.chats, call_id, query=found.query, close=found.match == "close")
         return ToolOutcome(compact(found.to_json()), events=(event,), taints=carried(found.chats))
 
