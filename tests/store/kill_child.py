@@ -57,6 +57,8 @@ def main() -> None:
         return
     rng = random.Random(seed)
     conn = store._writer.conn
+    if seed % 2:  # many checkpoints, so that kills come in the middle of them too
+        conn.execute("PRAGMA wal_autocheckpoint=8")
     steps = 0
 
     def maybe_die(_: str) -> None:

@@ -86,7 +86,7 @@ def _kill_again_and_again(home: Path, kills: int, rng: random.Random) -> None:
     told = Acknowledged()
     for n in range(kills):
         # half at a chosen statement (every boundary of every batch, spread over the kills), half at any time
-        at = str(1 + (n // 2) * 7 % 160) if n % 2 == 0 else "random"
+        at = str(1 + n * 7 % 160) if n % 4 < 2 else "random"
         told.take(_run(home, n + 1, at, rng.random() * 0.15))
         told.check(home)
     assert len(told.events) > kills
