@@ -136,13 +136,14 @@ class Reads:
         for text in live:
             if text.chat not in chats and (summary := self.summary(text.chat)) is not None:
                 chats[text.chat] = summary
-        return [open_turn(s, self._since_turn(s.id), tuple(t for t in live if t.chat == s.id)) for s in chats.values()]
+        return [open_turn(s, self.since_turn(s.id), tuple(t for t in live if t.chat == s.id)) for s in chats.values()]
 
     def verify(self) -> set[str]:
         """The chats whose summary or rows disagree with their events; reads every event."""
         return self._explained(lambda conn: derived.verify(conn, self.blobs.get))
 
-    def _since_turn(self, chat: str) -> list[Stored]:
+    def since_turn(self, chat: str) -> list[Stored]:
+        """The chat's events from its last `turn.started` on (all it has where there is none)."""
         rows = self._query(
             f"SELECT {COLUMNS} FROM event WHERE chat=:c AND seq >= coalesce("
             "(SELECT seq FROM event WHERE chat=:c AND type='turn.started' ORDER BY seq DESC LIMIT 1), 0) ORDER BY seq",

@@ -265,7 +265,7 @@ class StepLoop:
             if run.saying is not None:
                 live = [(run.saying.message_id, k, run.saying.text(k)) for k in ("text", "thinking")]
         await self._store.commit(Batch(kind="end"))  # whatever was on its way lies in the log after this
-        events = await self._store.read(lambda: list(self._store.events(chat=turn.chat)))
+        events = await self._store.read(self._store.since_turn, turn.chat)
         close = closing(events, turn.turn_id, live, turn.model)
         if close is None:
             return

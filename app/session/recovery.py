@@ -45,7 +45,7 @@ async def recover_chat(store: Store, chat: str) -> bool:
     live = [(t.message_id, t.kind, t.text) for t in store.live_texts(chat)]
     if summary.turn_id is None and not live:
         return False
-    events = await store.read(lambda: list(store.events(chat=chat)))
+    events = await store.read(store.since_turn, chat)
     batch = recovery(chat, summary.turn_id, events, live, summary.model)
     if batch is not None:
         await store.commit(batch)
