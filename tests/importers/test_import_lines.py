@@ -29,6 +29,7 @@ def lines_of(path: Path, raw: bytes) -> list[bytes | None]:
         '\ufeff{"a":"é"}\r\n{"b":1}\n'.encode("utf-16-be"),
         gzip.compress('{"a":"é"}\n{"b":1}\n'.encode()),
     ],
+    ids=["utf-8", "bom and crlf", "utf-16-le", "utf-16-be", "gzip"],
 )
 def test_every_encoding_gives_the_same_objects(tmp_path: Path, raw: bytes) -> None:
     parsed = [parse_line(line or b"null") for line in lines_of(tmp_path / "f", raw) if line]
