@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
+from textual.color import Color
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
@@ -18,15 +19,17 @@ from textual.widget import Widget
 from store.rows import AnyRow
 
 from .line import Line, find_spans, mark_words
+from .marks import CURSOR
 from .palette import palette, styled
+
+GUTTERS: Final = 2  # cells left and right of the text; the left one shows the focus
 
 
 class Row(Widget, can_focus=True):
     """What every row does: lines kept by (version, width), fold, a cursor over its targets, find marks, selection."""
 
     DEFAULT_CSS = """
-    Row { width: 1fr; height: auto; padding: 0 1 0 0; border-left: blank; }
-    Row:focus { border-left: outer $accent; }
+    Row { width: 1fr; height: auto; }
     Row.-spaced { margin: 1 0; }
     Row.-lit { background: $accent 25%; }
     Row.-lit:ansi { text-style: reverse; }
@@ -60,6 +63,8 @@ class Row(Widget, can_focus=True):
         self._strips: dict[int, Strip] = {}
         self._look: tuple[object, ...] = ()
         self._finds: tuple[tuple[int, int, str], list[list[tuple[int, int, int, bool]]]] | None = None
+        self._base: Style | None = None  # the row's own colours
+        self._ground = Color(0, 0, 0)
         self._height = -1
         self.set_class(self.spaced, "-spaced")
 
@@ -81,26 +86,44 @@ class Row(Widget, can_focus=True):
 
     def source(self) -> str:
         """What copying the row takes."""
-        return "\n".join(item.plain for item in self.lines(self.size.width or 80) if not item.quiet)
+        return "\n".join(item.plain for item in self.lines(self.text_width) if not item.quiet)
 
     # lines
 
+    @property
+    def text_width(self) -> int:
+        """Cells between the gutters."""
+        return max(4, self.size.width - GUTTERS) if self.size.width else 80
+
     def lines(self, width: int) -> list[Line]:
-        """The lines at `width`, kept until the row changes."""
+        """The lines at `width`, kept until the row changes; the strips of those that stay the same are kept too."""
         key = (self.version, width)
         if self._lines is None or self._lines[0] != key:
-            self._lines = (key, self.make(max(4, width)))
-            self._strips.clear()
+            before = self._lines
+            made = self.make(max(4, width))
+            self._lines = (key, made)
+            if before is None or before[0][1] != width or self.finding:
+                self._strips.clear()
+            else:
+                old = before[1]
+                self._strips = {y: s for y, s in self._strips.items() if y < len(made) and old[y] == made[y]}
         return self._lines[1]
 
     def changed(self) -> None:
-        """The row is to be drawn anew; the layout runs only when its height changed."""
+        """The row is to be drawn anew: its changed lines, or with a layout when its height changed."""
+        before = self._lines
         self.version += 1
-        width = self.content_size.width
-        if not self.is_mounted or not width or len(self.lines(width)) != self._height:
+        if not self.is_mounted or before is None or before[0][1] != self.text_width:
             self.refresh(layout=True)
-        else:
-            self.refresh()
+            return
+        made = self.lines(self.text_width)
+        if len(made) != self._height:
+            self.refresh(layout=True)
+            return
+        width = self.size.width
+        for y, (old, new) in enumerate(zip(before[1], made, strict=False)):
+            if old != new:
+                self.refresh(Region(0, y, width, 1))
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
         """Rows take the whole width."""
@@ -108,48 +131,81 @@ class Row(Widget, can_focus=True):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As many cells as there are lines."""
-        self._height = len(self.lines(width))
+        self._height = len(self.lines(max(4, width - GUTTERS)))
         return self._height
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The drawn lines. Not Textual's way, which would draw every line again whenever the height changes."""
+        self._check_look()
+        width = self.size.width
+        filters = self.get_line_filters()
+        strips = []
+        for y in crop.line_range:
+            strip = self._strip(y, width)
+            for item in filters:
+                strip = strip.apply_filter(item, self._ground)
+            strips.append(strip if crop.width == width else strip.crop(crop.x, crop.right))
+        return strips
+
     def render_line(self, y: int) -> Strip:
-        """One drawn line, kept while nothing about it changed."""
-        width = self.content_size.width
-        held = self.lines(width)
-        if y >= len(held):
-            return Strip.blank(width, self.rich_style)
-        selection = self.text_selection
-        styles = palette(self.app)
-        base = self.rich_style
-        look = (id(styles), base, self.cursor if self.has_focus else -1, self.finding, self.found, selection)
+        """One drawn line."""
+        self._check_look()
+        return self._strip(y, self.size.width)
+
+    def _check_look(self) -> None:
+        """Forget what was drawn when the row looks otherwise now; a row that is going keeps its look."""
+        if not self.is_attached:
+            return
+        if self._base is None:
+            self._base, self._ground = self.rich_style, self.background_colors[1]
+            self._strips.clear()
+        look = (
+            id(palette(self.app)),
+            self.has_focus,
+            self.cursor,
+            self.finding,
+            self.found,
+            self.text_selection,
+        )
         if look != self._look:
             self._strips.clear()
             self._look = look
+
+    def _strip(self, y: int, width: int) -> Strip:
+        held = self.lines(self.text_width)
         strip = self._strips.get(y)
         if strip is None:
-            strip = self._strips[y] = self._draw(held[y], y, width, styles, selection).apply_style(base)
+            base = self._base or Style.null()
+            if y >= len(held):
+                return Strip.blank(width, base)
+            strip = self._strips[y] = self._draw(held[y], y, width, base)
         return strip
 
-    def _draw(self, item: Line, y: int, width: int, styles: dict[str, Style], selection: Selection | None) -> Strip:
+    def _draw(self, item: Line, y: int, width: int, base: Style) -> Strip:
+        styles = palette(self.app)
         pieces = item.pieces
         if self.finding:
             spans = self._found()[y]
             pieces = mark_words(pieces, [(start, end) for start, end, nth, _ in spans if nth != self.found], "mark")
             pieces = mark_words(pieces, [(start, end) for start, end, nth, _ in spans if nth == self.found], "found")
+        selection = self.text_selection if self.is_attached else None
         span = selection.get_span(y) if selection is not None else None
         if span is not None:
             end = len(item.plain) if span[1] == -1 else span[1]
             pieces = mark_words(pieces, [(span[0], end)], "selected")
         if item.target and self.has_focus and item.target == self._target():
             pieces = tuple((text, f"{style} cursor") for text, style in pieces)
-        strip = Strip([Segment(text, styled(styles, style)) for text, style in pieces if text])
-        return strip.adjust_cell_length(width).apply_offsets(0, y)
+        gutter = Segment(CURSOR if self.has_focus else " ", base + styled(styles, "accent"))
+        segments = [Segment(text, base + styled(styles, style)) for text, style in pieces if text]
+        text = Strip(segments).adjust_cell_length(width - 1, base).apply_offsets(0, y)
+        return Strip([gutter, *text], width)
 
     # the cursor inside a row
 
     def targets(self) -> list[str]:
         """The distinct targets, top to bottom."""
         seen: dict[str, None] = {}
-        for item in self.lines(self.content_size.width or 80):
+        for item in self.lines(self.text_width):
             if item.target:
                 seen.setdefault(item.target)
         return list(seen)
@@ -175,7 +231,7 @@ class Row(Widget, can_focus=True):
     def cursor_line(self) -> int:
         """The line the cursor is on, counted from the row's top."""
         target = self._target()
-        held = self.lines(self.content_size.width or 80)
+        held = self.lines(self.text_width)
         return next((y for y, item in enumerate(held) if target and item.target == target), 0)
 
     def action_press(self) -> None:
@@ -195,7 +251,7 @@ class Row(Widget, can_focus=True):
         if self.text_selection is not None:
             return
         offset = event.get_content_offset(self)
-        held = self.lines(self.content_size.width)
+        held = self.lines(self.text_width)
         if offset is None or not 0 <= offset.y < len(held):
             return
         target = held[offset.y].target
@@ -229,15 +285,15 @@ class Row(Widget, can_focus=True):
 
     def _found(self) -> list[list[tuple[int, int, int, bool]]]:
         """Per line: start, end, number of the find, whether it begins there (one may run over a line's end)."""
-        held = self.lines(self.content_size.width or 80)
-        key = (self.version, self.content_size.width, self.finding)
+        held = self.lines(self.text_width)
+        key = (self.version, self.text_width, self.finding)
         if self._finds is None or self._finds[0] != key:
             self._finds = (key, find_spans([item.plain for item in held], self.finding))
         return self._finds[1]
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected part of the drawn text."""
-        text = "\n".join(item.plain for item in self.lines(self.content_size.width))
+        text = "\n".join(item.plain for item in self.lines(self.text_width))
         return selection.extract(text), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
@@ -248,4 +304,4 @@ class Row(Widget, can_focus=True):
     def notify_style_update(self) -> None:
         """Colours may have changed."""
         super().notify_style_update()
-        self._strips.clear()
+        self._base = None

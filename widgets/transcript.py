@@ -37,6 +37,7 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
         scrollbar-background: $background; scrollbar-background-hover: $background;
     }
     """
+    BLANK = True  # nothing of its own to draw: its lines cost nothing
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "row(-1)", "Row above", id="transcript.up", show=False),
         Binding("down,j", "row(1)", "Row below", id="transcript.down", show=False),
