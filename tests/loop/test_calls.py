@@ -240,3 +240,17 @@ async def test_a_gate_can_refuse_in_every_mode(tmp_path):
         await kit.say(chat, "go")
         assert tool.ran == [] and returns(kit)[0].text == "Not in full."
         assert kit.events(chat, "tool.started") == []
+
+
+async def test_what_a_tool_changes_in_the_store_goes_in_the_batch_of_its_result(tmp_path):
+    from store.state import KeepState
+
+    def does(args, ctx, call_id):
+        return ToolOutcome("noted", changes=(KeepState(ctx.chat, "note", "x"),))
+
+    async with open_kit(tmp_path, [call("note", {}, "a")], ["ok"], tools=[FakeTool("note", "write", does)]) as kit:
+        chat = await kit.new(title="T")
+        await kit.say(chat, "go")
+        (batch,) = [b for b in kit.recorder.batches if b.kind == "result"]
+        assert [n.event.type for n in batch.events] == ["tool.finished"] and len(batch.changes) == 1
+        assert kit.store.state(chat, "note") == "x"

@@ -220,6 +220,69 @@ async def test_a_cancel_at_every_await_closes_the_turn_once(tmp_path):
     assert "interrupted" in outcomes
 
 
+class Counting:
+    """Runs a coroutine, telling `tick` of each of its awaits."""
+
+    def __init__(self, coro, tick):
+        self.coro, self.tick = coro, tick
+
+    def __await__(self):
+        inner = self.coro.__await__()
+        value = error = None
+        while True:
+            try:
+                got = inner.throw(error) if error else inner.send(value)
+            except StopIteration as stop:
+                return stop.value
+            self.tick()
+            value = error = None
+            try:
+                value = yield got
+            except BaseException as raised:  # noqa: BLE001 - handed on to the coroutine
+                error = raised
+
+
+async def cancelled_inside(path, at):
+    """The same turn; it is cancelled while its stream, its tools or its commits are at their `at`-th await."""
+    wrote, awaits = [], 0
+
+    async def write(args, ctx, call_id):
+        wrote.append(call_id)
+        await asyncio.sleep(0)
+        return "written"
+
+    steps = [["I look", 0.0, call("look", {}, "r1"), call("change", {}, "w1")], ["x" * 3000, 0.0, "done"]]
+    tools = [FakeTool("look"), FakeTool("change", "write", write)]
+    async with open_kit(path, *steps, tools=tools) as kit:
+        kit.wrote = wrote
+        chat = await kit.new(title="T")
+        engine = kit.session._engine
+        child = engine._child
+
+        def tick():
+            nonlocal awaits
+            awaits += 1
+            if awaits == at:
+                kit.session._runner._running[chat].task.cancel()
+
+        async def counted(coro):
+            return await Counting(coro, tick)
+
+        engine._child = lambda run, coro: child(run, counted(coro))
+        await kit.send(chat, "go")
+        while kit.session.running():
+            await asyncio.sleep(0.002)
+        closed_rightly(kit, chat)
+        return awaits
+
+
+async def test_a_cancel_at_every_await_of_stream_and_tools_closes_the_turn_once(tmp_path):
+    awaits = await cancelled_inside(tmp_path / "0", 0)
+    assert awaits > 10
+    for at in range(1, awaits + 1):
+        await cancelled_inside(tmp_path / str(at), at)
+
+
 @pytest.mark.parametrize("delay", [n * 0.002 for n in range(15)])
 async def test_a_stop_at_any_moment_closes_the_turn_once(tmp_path, delay):
     wrote = []

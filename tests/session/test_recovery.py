@@ -9,6 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 
 from app.assistant.closing import MAY_HAVE_RUN
 from app.session.recovery import recovery
@@ -174,3 +177,45 @@ async def test_a_store_that_is_read_only_can_be_looked_at_and_refuses_to_send(tm
     await session.close()
     await tasks.close()
     store.close()
+
+
+@st.composite
+def turns(draw):
+    """A turn broken off anywhere, and the texts so far."""
+    log = [ev.UserMessage(message_id="m", text="hi"), ev.TurnStarted(turn_id="r_1")]
+    for step in range(draw(st.integers(0, 3))):
+        log.append(ev.StepStarted(turn_id="r_1", step=step + 1))
+        ids = [f"{step}.{n}" for n in range(draw(st.integers(0, 3)))]
+        made = tuple(ev.CallMade(call_id=i, name="x", input="{}") for i in ids)
+        log += [
+            ev.AssistantDone(message_id=f"a{step}", text="t", calls=made),
+            ev.StepFinished(turn_id="r_1", step=step + 1),
+        ]
+        for call_id in ids:
+            log.append(ev.PermissionRequested(permission_id=f"p{call_id}", call_id=call_id))
+            log.append(ev.PermissionResolved(permission_id=f"p{call_id}", decision="allow"))
+            log.append(started(call_id, draw(st.sampled_from(["read", "write"]))))
+            log.append(ev.ToolFinished(call_id=call_id, status="success"))
+    kept = log[: draw(st.integers(2, len(log)))]
+    live = draw(st.lists(st.tuples(st.sampled_from(["a0", "a1", "z"]), st.just("text"), st.just("half")), max_size=2))
+    return kept, live
+
+
+@given(turns())
+@hypothesis_settings(max_examples=200, deadline=None)
+def test_whatever_was_open_is_closed_once_and_nothing_twice(turn):
+    log, live = turn
+    batch = recovery("c", "r_1", stored(*log), live)
+    events = log + [n.event for n in batch.events]
+    again = recovery("c", "r_1", stored(*events), live)
+    assert (again is None) if not live else not again.events
+    for kind, key in (
+        (ev.ToolFinished, "call_id"),
+        (ev.PermissionResolved, "permission_id"),
+        (ev.AssistantDone, "message_id"),
+    ):
+        ids = [getattr(e, key) for e in events if isinstance(e, kind)]
+        assert len(ids) == len(set(ids))
+    made = {c.call_id for e in events if isinstance(e, ev.AssistantDone) for c in e.calls}
+    assert made == {e.call_id for e in events if isinstance(e, ev.ToolFinished)}
+    assert isinstance(events[-1], ev.TurnCompleted)
