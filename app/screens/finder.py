@@ -129,7 +129,7 @@ def _behind(answer: SearchAnswer) -> str:
         return ""
     if not answer.to_index:
         return "still indexing"
-    return f"still indexing: {answer.indexed:,} of {answer.indexed + answer.to_index:,} lines"
+    return f"still indexing: {answer.indexed:,} of {answer.to_index:,} lines"
 
 
 def _count(number: int, word: str) -> str:

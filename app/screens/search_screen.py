@@ -67,10 +67,10 @@ class SearchScreen(ModalScreen[Picked | None]):
     app: ShoalApp
 
     BINDINGS = [
-        *bindings("search", priority=True),
-        Binding("escape", "leave", show=False, priority=True),
-        Binding("pagedown", "page(1)", show=False, priority=True),
-        Binding("pageup", "page(-1)", show=False, priority=True),
+        *bindings("search"),  # none has priority: keys are taken in the order they were typed, after the letters
+        Binding("escape", "leave", show=False),
+        Binding("pagedown", "page(1)", show=False),
+        Binding("pageup", "page(-1)", show=False),
     ]
 
     def __init__(
@@ -144,6 +144,11 @@ class SearchScreen(ModalScreen[Picked | None]):
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
         self._changed_to(event.value)
+
+    @on(Input.Submitted)
+    def _entered(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._choose(column=False)
 
     def _changed_to(self, typed: str) -> None:
         self._asked += 1
