@@ -18,6 +18,7 @@ TITLES = [
     ("c_n", "Trip to Naples"),
     ("c_p", "Refactor the parser"),
     ("c_u", "Untitled"),
+    ("c_d", "Dinner"),
 ]
 
 
@@ -73,9 +74,16 @@ def test_manners_free_writing_and_chats_that_arent_there_call_nothing(text: str)
         ("Refactor the parser: please add tests", "message_chat"),
         ("has refactor the parser finished?", "list_chats"),
         ("background noise while recording", "search_chats"),
+        ("cancel dinner", "stop_chat"),
+        ("cancel the dinner reservation", "search_chats"),
+        ("tell dinner that we're four", "message_chat"),
+        ("tell dinner guests that we're four", "search_chats"),
+        ("what model are you", None),
+        ("rename this chat to Foo", None),
+        ("set a timer for 10 minutes", "wait_for"),
     ],
 )
-def test_the_same_words_mean_different_things(text: str, tool: str) -> None:
+def test_the_same_words_mean_different_things(text: str, tool: str | None) -> None:
     assert recognise(text, TITLES, TODAY).tool == tool
 
 

@@ -17,8 +17,8 @@ _TASK_TITLE_WORDS, _TASK_TITLE_CHARS = 8, 80
 
 _REMEMBER = re.compile(
     r"(?:remember|don't forget|do not forget|keep in mind|bear in mind|make a note|take a note|note down|note to self"
-    r"|note for later|note|memori[sz]e|save this|for the record)\b\s*(?:for later|for me)?\s*(?:that\b|:|,|-|–|—)?"
-    r"\s*(\S.*)",
+    r"|note for later|note|memori[sz]e|save this|for the record)\b\s*(?:for later|for me)?"
+    r"\s*(?:that\b|this\s*:|:|,|-|–|—)?\s*(\S.*)",
     _IS,
 )
 _BARE_NOTE = re.compile(r"(?:note|for the record)\b(?!\s*(?:that\b|:|,|to self|for later|down))", _I)
@@ -45,6 +45,9 @@ _TASK = re.compile(
     r"[\s,:;–—-]*(?:please\b|pls\b)?[\s,:;–—-]*(\S.*)",
     _IS,
 )
+_TASK_AMID = re.compile(
+    r"((?:check|look|search|find|watch|compare|sort|test|build|run|do|go)\b.*?),?\s+in the background,?\s+(\S.*)", _IS
+)
 _TASK_AFTER = re.compile(r"(\S+\s.*?)[,\s]+in the background(?: please)?[.!]?", _IS)
 
 
@@ -54,10 +57,10 @@ def task(asked: str, titles: Titles) -> Intent | None:
         return None
     match = _TASK.fullmatch(asked)
     if not match and not PAST.search(asked):
-        match = _TASK_AFTER.fullmatch(asked)
+        match = _TASK_AFTER.fullmatch(asked) or _TASK_AMID.fullmatch(asked)
     if not match:
         return None
-    work = match.group(1).strip()
+    work = " ".join(group.strip() for group in match.groups())
     title = " ".join(work.split()[:_TASK_TITLE_WORDS])[:_TASK_TITLE_CHARS]
     return Intent("task", "start_background_task", {"title": title[:1].upper() + title[1:], "instructions": work})
 
@@ -68,7 +71,8 @@ _SPAN = (
 )
 _WAIT_TIME = re.compile(
     rf"(?:wait|sleep|pause|hold on)\s+(?:for\s+)?(?:another\s+)?{_SPAN}.*"
-    rf"|(?:remind|wake|tell|ping) me (?:again )?in {_SPAN}.*",
+    rf"|(?:remind|wake|tell|ping) me (?:again )?in {_SPAN}.*"
+    rf"|set (?:a|an|the) (?:timer|alarm|reminder) (?:for|in|of) {_SPAN}.*",
     _IS,
 )
 _WAIT_HEAD = re.compile(
@@ -108,6 +112,10 @@ _STOP = re.compile(
     _I,
 )
 _MAKE_STOP = re.compile(r"(?:make|have|tell|ask)\s+(\S.*?)\s+(?:to\s+)?(?:stop|halt|abort|end)\b[.!]?", _I)
+_STOP_END = re.compile(
+    r"(?:'s reply|\s+(?:is doing|now|right now|please|immediately|until|because|since|as|it|for)\b|\s*[,.!:;–—-]|\s*$)",
+    _I,
+)
 _STOP_FILLER = re.compile(r"(?:'s reply|is doing|now|right now|please|because|since|as|[\s,.!:–—-])+", _I)
 
 
@@ -122,6 +130,8 @@ def stop(asked: str, titles: Titles) -> Intent | None:
     rest = asked[match.end() :]
     if named := at_start(rest, titles):
         after = rest[named.end :]
+        if not _STOP_END.match(after):
+            return None  # "cancel the dinner reservation" isn't about a chat called “Dinner”
         filler = _STOP_FILLER.match(after)
         return _stopping(named, after[filler.end() :] if filler else after)
     return Intent("unknown-chat", about=rest) if _says_chat(rest) else None
@@ -141,6 +151,12 @@ _LINK_WORDS = re.compile(
     r"[\"”'»]?\s*(?:[:,–—-]\s*)?(?:know\b\s*)?(?:(?:that|to)\s+|about it\s*[:,-]\s*)?(?:[:–—-]\s*)?", _I
 )
 
+_ADDRESSED = re.compile(
+    r"\s*[:,–—-]|\s+(?:that|to|know|about|if|whether|what|when|where|who|which|why|how|the|a|an|we|i|it|my|our|there|not"
+    r"|please|this)\b",
+    _I,
+)
+
 
 def message(asked: str, titles: Titles) -> Intent | None:
     """ "Tell X that …"; "tell me …" isn't one."""
@@ -154,6 +170,8 @@ def message(asked: str, titles: Titles) -> Intent | None:
     if named is None:
         return Intent("unknown-chat", about=rest) if _says_chat(rest) else None
     after = rest[named.end :]
+    if " " not in rest[: named.end].strip() and not _ADDRESSED.match(after):
+        return None  # "tell dinner guests that …" isn't said to a chat called “Dinner”
     link = _LINK_WORDS.match(after)
     words = (after[link.end() :] if link else after).strip()
     if not words:

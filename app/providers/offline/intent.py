@@ -20,6 +20,7 @@ Kind = Literal[
     "task",
     "help",
     "connect",
+    "commands",
     "thanks",
     "greeting",
     "manners",

@@ -13,6 +13,7 @@ _HELP = re.compile(
     r"(?:help(?: me)?|what (?:can|do) you do|what can i (?:ask|do|say)(?: here| you)?"
     r"|how (?:do(?:es)? (?:you|this|it) work|do i use (?:you|this|shoal))"
     r"|commands?|\?+|/help|who are you|what are you|what is this|what is shoal"
+    r"|(?:what|which) (?:model|ai|llm|assistant) (?:are you|is this|do you use|am i talking to)"
     r"|are you (?:\w+ ){0,3}(?:chatgpt|gpt\S*|claude|gemini|llama|ai|a\.?i\.?|a model|an llm|a bot|a robot|human|real"
     r"|a person|there))\W*",
     re.IGNORECASE,
@@ -23,7 +24,17 @@ _CONNECT = re.compile(
     re.IGNORECASE,
 )
 
-_THANKS = word_set("thanks thank thx ty cheers great perfect awesome nice lovely brilliant cool good excellent")
+_APP = re.compile(
+    r"(?:open |show )?(?:the |my )?(?:settings|preferences|keys|shortcuts)\W*"
+    r"|(?:make |start |open )?(?:a )?new (?:chat|conversation|column)\b.{0,60}"
+    r"|(?:archive|delete|rename|pin|unpin|export|close|fork)\b.{0,60}\b(?:chats?|conversations?|this|column)\b.{0,60}",
+    re.IGNORECASE,
+)
+
+_THANKS = word_set(
+    """thanks thank thx ty cheers great perfect awesome nice lovely brilliant cool good excellent danke
+    gracias merci grazie obrigado obrigada beaucoup"""
+)
 _GREETING = word_set("hello hi hey hiya yo morning evening afternoon greetings howdy hallo hola bonjour moin")
 _OTHER = word_set(
     """ok okay k kk yes yep yeah yup no nope nah lol haha hahaha hm hmm wow oops sorry bye goodbye later see tomorrow
@@ -59,6 +70,8 @@ def about_itself(asked: str) -> Intent | None:
         return Intent("help")
     if len(asked) < 120 and _CONNECT.search(asked) and not PAST.search(asked):
         return Intent("connect")
+    if _APP.fullmatch(asked) and not asked.endswith("?"):
+        return Intent("commands")
     return None
 
 

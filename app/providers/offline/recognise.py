@@ -89,7 +89,7 @@ def _list(asked: str, titles: Titles) -> Intent | None:
 _READING = word_set(
     """end ended ends ending start started begin began begun stop stopped leave left off open read go continue catch
     caught happened happen happening recap whats about use same way do copy like me show point part where said words
-    exactly chat again from quote"""
+    exactly chat again from quote status latest progress far along news"""
 )
 
 

@@ -42,6 +42,10 @@ CAN = {
     "start_background_task": "start work in the background",
 }
 SEARCH_KEY = "Ctrl+K searches every chat as you type, whatever model answers."
+COMMANDS = (
+    "That is Shoal's own: type `/` in the message box (`/new`, `/rename`, `/archive`, `/delete`, `/export`, "
+    "`/settings`), or press Ctrl+K and say what to do."
+)
 NO_WRITING = "I can't write or work that out: I'm the offline assistant and only look things up in your chats."
 NOT_THE_PERSON = "Something came in from outside this conversation. Without a model I can't act on it; it stays above."
 GREETING = "Hello. Ask me about anything from your earlier chats, or say “help” to see what I can do."
@@ -78,6 +82,8 @@ def without_tool(intent: Intent, offered: Collection[str], found: Sequence[str],
             return help_text(offered, found)
         case "connect":
             return connect_text(found)
+        case "commands":
+            return COMMANDS
         case "greeting":
             return GREETING
         case "thanks":

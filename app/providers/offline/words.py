@@ -121,4 +121,4 @@ def without_opener(text: str) -> str:
     """The text without the polite words before it ("hey, could you please …")."""
     text = text.strip()
     match = _OPENERS.match(straight(text))
-    return text[match.end() :].lstrip() if match else text
+    return text[match.end() :].lstrip(" ,") if match else text
