@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from store import ranking
 from store.index import Sizes
@@ -22,13 +22,15 @@ class Lines:
     finds: Finds
 
 
-@dataclass(slots=True)
 class FoundChat:
     """A chat with the rows of its lines, best first."""
 
-    no: int
-    score: float = 0.0
-    rows: list[int] = field(default_factory=list)
+    __slots__ = ("no", "rows", "score")
+
+    def __init__(self, no: int, score: float, rows: list[int]) -> None:
+        self.no = no
+        self.score = score
+        self.rows = rows
 
 
 def group(lines: Lines, idfs: Sequence[float], sizes: Sizes, weights: Weights = ranking.PRODUCT) -> list[FoundChat]:
@@ -51,13 +53,32 @@ def group(lines: Lines, idfs: Sequence[float], sizes: Sizes, weights: Weights = 
     ordered = sorted(found.values(), key=_best, reverse=True)
     if not weights.chat:
         return ordered
-    average = sizes.average()
-    for chat in ordered[: ranking.CHATS_WEIGHED]:
+    _add_chats(ordered[: ranking.CHATS_WEIGHED], lines.finds.columns, idfs, sizes, weights)
+    ordered.sort(key=_best, reverse=True)
+    return ordered
+
+
+def _add_chats(
+    chats: Sequence[FoundChat],
+    columns: Sequence[Sequence[float]],
+    idfs: Sequence[float],
+    sizes: Sizes,
+    weights: Weights,
+) -> None:
+    """A chat of some length gains what its found lines say together, as BM25 of a text as long as the chat."""
+    k1, average = weights.chat_k1, sizes.average()
+    fixed, by_length = k1 * (1.0 - weights.chat_b), k1 * weights.chat_b / average
+    weighed = [(column, weights.chat * idf * (k1 + 1.0)) for column, idf in zip(columns, idfs, strict=True)]
+    for chat in chats:
         count, words = sizes.of(chat.no)
-        if count >= ranking.CHAT_LINES_FROM:
-            together = [sum([column[r] for r in chat.rows]) for column in lines.finds.columns]
-            chat.score += weights.chat * ranking.chat_score(words, average, together, idfs, weights)
-    return sorted(ordered, key=_best, reverse=True)
+        if count < ranking.CHAT_LINES_FROM:
+            continue
+        norm = fixed + by_length * words
+        rows = chat.rows
+        for column, weight in weighed:
+            tf = column[rows[0]] if len(rows) == 1 else sum([column[r] for r in rows])
+            if tf:
+                chat.score += weight * tf / (tf + norm)
 
 
 def _best(chat: FoundChat) -> float:

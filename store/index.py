@@ -205,12 +205,13 @@ def write(conn: db.Connection, items: Iterable[tuple[ChatEntry, Prepared]], firs
     return first
 
 
-def count_terms(conn: db.Connection, items: Iterable[Prepared]) -> None:
+def count_terms(conn: db.Connection, items: Iterable[Prepared]) -> Counter[str]:
     """Add the terms of newly written lines to the vocabulary (a bulk build counts them all at once instead)."""
     counted: Counter[str] = Counter()
     for p in items:
         counted.update(words.terms(p.text, p.extra))
     vocab.add(conn, counted)
+    return counted
 
 
 def remove_chat(conn: db.Connection, entry: ChatEntry) -> int:

@@ -18,6 +18,7 @@ from store.index_lock import IndexLock
 from store.limits import INDEX_DRAIN_MESSAGES, INDEX_DRAIN_SECONDS, INDEX_TURN_SECONDS, REBUILD_BATCH
 from store.models import ChatSummary
 from store.projection import SAID_TYPES, project
+from store.typo_keeper import TypoKeeper
 
 State = Literal["catching-up", "ready", "unavailable"]
 
@@ -59,6 +60,7 @@ class Indexer:
         self.by_no: dict[int, index.ChatEntry] = {}
         self.sizes = index.Sizes(self.by_no)
         self.speakers: set[str] = set()  # folded words of people's names
+        self.typos = TypoKeeper(folder)
         self.enhanced = index.has_enhanced_syntax()
         self.private: set[str] = set()
         self._spans = spans
@@ -158,6 +160,7 @@ class Indexer:
         self._wake.set()
         if self._thread is not None:
             self._thread.join(timeout=10)
+        self.typos.close()
 
     # -- on the thread
 
@@ -309,6 +312,7 @@ class Indexer:
         self.speakers = index.speakers(conn)
         self.private |= {e.chat for e in known.values() if e.private}
         self.path = path
+        self.typos.use(path)
         self.generation += 1
         if old_conn is not None:
             old_conn.close()
@@ -347,6 +351,8 @@ class Indexer:
         if conn is not None and self._gone and not self._dirty:
             conn.execute("INSERT INTO f(f) VALUES('optimize')")  # else a deleted chat's words stay in old segments
             self._gone = 0
+        if conn is not None and self.path is not None and not self._dirty:
+            self.typos.refresh(self.path, conn)
 
     def _drain_some(self, conn: db.Connection, chat: str) -> bool:
         """One transaction's worth of a chat; answers whether it is done."""
@@ -391,9 +397,10 @@ class Indexer:
                 ready = [p for p in ready if index.position(conn, entry.no, p.line.anchor) is None]
             grown = index.ChatEntry(entry.no, chat, last_id, entry.store_uuid, entry.lines, entry.words)
             grown.private, grown.folder = summary.private, summary.folder
+            ready = _unlike(ready)
             self.speakers.update(w for p in ready if p.line.name for w in words.tokens(p.line.name))
-            index.write(conn, ((grown, p) for p in _unlike(ready)), index.next_id(conn))
-            index.count_terms(conn, ready)
+            index.write(conn, ((grown, p) for p in ready), index.next_id(conn))
+            counted = index.count_terms(conn, ready)
             index.save_entry(conn, grown)
             conn.execute("COMMIT")
         except BaseException:
@@ -401,6 +408,7 @@ class Indexer:
                 conn.execute("ROLLBACK")
             raise
         self.entries[chat] = self.by_no[grown.no] = grown
+        self.typos.add(counted)
 
     def _forget(self, conn: db.Connection, entry: index.ChatEntry) -> None:
         conn.execute("BEGIN IMMEDIATE")

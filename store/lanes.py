@@ -41,7 +41,7 @@ class Seat:
             conn = db.connect(path, readonly=True)
             ranking.register(conn)
             self._core, self._generation = (
-                Core(conn, owner.enhanced, owner.sizes, owner.by_no, owner.speakers),
+                Core(conn, owner.enhanced, owner.sizes, owner.by_no, owner.speakers, owner.typos.get),
                 generation,
             )
         return self._core

@@ -44,6 +44,8 @@ class Group:
     words: tuple[str, ...] = ()  # the single words of a phrase, for the relaxed search
     quoted: bool = False
     unspaced: bool = False
+    term: str = ""  # the folded word, where it is one
+    open_ended: bool = False  # the query ends right on it, so it may be a beginning
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,20 +156,23 @@ def word_group(
 ) -> Group:
     """A word: itself, its other forms at half weight, what it starts (if it may go on), its parts as a phrase."""
     stop = not quoted and term in words.STOP_WORDS
-    total = vocab.df(conn, term)
+    own = total = vocab.df(conn, term)
     forms = [Form((term,))]
     if not quoted and not stop:
         others = vocab.forms(conn, term)
         total += sum(n for _, n in others)
         if len(term) > 1 and (last or total == 0):
             # what starts with the word covers the word itself and most of its forms
-            forms = [Form((term,), 1.0 - PREFIX_WEIGHT), Form((term,), PREFIX_WEIGHT, prefix=True)]
+            starts = Form((term,), PREFIX_WEIGHT if own else 1.0, prefix=True)
+            forms = [Form((term,), 1.0 - PREFIX_WEIGHT), starts] if own else [starts]
             others = [o for o in others if not o[0].startswith(term)]
             total = max(total, vocab.prefix_df(conn, term))
+        elif not own and others:
+            forms = []
         forms += [Form((other,), FORM_WEIGHT) for other, _ in others]
     if parts:
         forms.append(Form(parts))
-    return Group(typed, tuple(forms), total, stop, quoted=quoted)
+    return Group(typed, tuple(forms), total, stop, quoted=quoted, term=term, open_ended=last)
 
 
 def singly(conn: db.Connection, found: Sequence[Group], days: Sequence[dates.Named] = ()) -> list[Group]:

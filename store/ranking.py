@@ -16,7 +16,7 @@ _HEAD: Final = 3 + COLUMNS  # phrases, columns, rows, average lengths
 
 DECAY: Final = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)  # a chat's best lines, best first
 CHAT_LINES_FROM: Final = 8  # below this many lines a chat has no score of its own
-CHATS_WEIGHED: Final = 300  # so many chats, by their best lines, get one
+CHATS_WEIGHED: Final = 100  # so many chats, by their best lines, get one
 WHO: Final[tuple[Who, ...]] = ("you", "assistant", "them", "step")
 
 
@@ -105,13 +105,6 @@ def line_scores(finds: Finds, lengths: Sequence[int], idfs: Sequence[float], wei
             covered = [c + w if tf else c for c, tf in zip(covered, column, strict=True)]
         scores = [s * c for s, c in zip(scores, covered, strict=True)]
     return scores
-
-
-def chat_score(words: int, average: float, finds: Sequence[float], idfs: Sequence[float], weights: Weights) -> float:
-    """What a chat's found lines say together, as if they were one text as long as the chat."""
-    k1 = weights.chat_k1
-    norm = k1 * (1.0 - weights.chat_b + weights.chat_b * words / average)
-    return sum(w * tf * (k1 + 1.0) / (tf + norm) for tf, w in zip(finds, idfs, strict=True) if tf)
 
 
 def register(conn: db.Connection) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from store import dates, db, grouping, query, ranking, words
+from store import dates, db, fuzzy, grouping, query, ranking, repair, words
 from store.index import WHO_CODE, ChatEntry, Sizes
-from store.limits import AND_ENOUGH_CHATS, OR_BUDGET, PALETTE_NEWEST
+from store.limits import AND_ENOUGH_CHATS, FEW_CHATS, OR_BUDGET, PALETTE_NEWEST
 from store.models import Match, Who
 
 
@@ -61,6 +61,7 @@ class Core:
     sizes: Sizes
     by_no: Mapping[int, ChatEntry]
     speakers: Collection[str] = frozenset()  # folded words of the names of people who wrote
+    typos: Callable[[], fuzzy.Typos | None] = lambda: None
     weights: ranking.Weights = ranking.PRODUCT
     stopped: bool = False  # by the time limit
 
@@ -154,21 +155,33 @@ class Core:
     # -- the one path
 
     def run(self, parsed: query.Parsed, filters: Filters, *, typing: bool) -> Retrieved:
-        """Every word first; some of the words where that gives fewer than 8 chats (not while typing)."""
+        """Every word first; then, unless keys still arrive, some of the words, then what words may have meant.
+
+        A word that nobody said is read as what it may mean at once: without that nothing has every word.
+        """
         groups = query.groups(self.conn, parsed.pieces)
         content = [g for g in groups if not g.stop] or groups
-        first = Retrieved(groups=content, capped=True)
+        found = Retrieved(groups=content, capped=True)
         try:
-            first = self.exact(content, filters)
-            if typing or len(first.chats) >= AND_ENOUGH_CHATS or not content:
-                return first
+            content, read_as = repair.unknown(content, self.conn, self.typos)
+            found = replace(self.exact(content, filters), read_as=read_as)
+            if found.chats and read_as:
+                found = replace(found, match="close")
+            if typing or len(found.chats) >= AND_ENOUGH_CHATS or not content:
+                return found
             days = dates.named(parsed.text)
             single = query.singly(self.conn, content, days)
-            return _merged(first, self.relaxed(single, filters, days=days))
+            if single != content or len(content) > 1 or days:
+                found = _merged(found, self.relaxed(single, filters, days=days))
+            if len(found.chats) < FEW_CHATS and not read_as:
+                wider, read_as = repair.rare(single, self.conn, self.typos)
+                if read_as:
+                    found = _after(found, replace(self.relaxed(wider, filters, days=days), read_as=read_as))
         except db.OperationalError:
             if not self.stopped:
                 raise
-            return replace(first, capped=True)
+            found = replace(found, capped=True)
+        return found
 
 
 def _said_then(finds: ranking.Finds, near: list[float]) -> float:
@@ -182,7 +195,14 @@ def _merged(first: Retrieved, loose: Retrieved) -> Retrieved:
     if not loose.chats:
         return first
     whole = {c.no for c in first.chats}
-    if not whole:
-        return loose
     chats = [c for c in loose.chats if c.no in whole] + [c for c in loose.chats if c.no not in whole]
-    return replace(loose, chats=chats, match="exact")
+    return replace(loose, chats=chats, match=first.match if whole else "close", read_as=first.read_as)
+
+
+def _after(first: Retrieved, wider: Retrieved) -> Retrieved:
+    """What the words as typed found, then what they may have meant."""
+    if not wider.chats:
+        return first
+    known = {c.no for c in first.chats}
+    chats = [c for c in wider.chats if c.no in known] + [c for c in wider.chats if c.no not in known]
+    return replace(wider, chats=chats, match=first.match if known else "close")

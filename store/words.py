@@ -85,7 +85,7 @@ def extra(text: str) -> str:
 def _stemmer():  # type: ignore[no-untyped-def]
     import snowballstemmer
 
-    return snowballstemmer.stemmer("english")
+    return snowballstemmer.stemmer("porter")
 
 
 @functools.lru_cache(maxsize=20_000)
@@ -111,7 +111,7 @@ def word_spans(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 STOP_WORDS: Final = frozenset(
-    (
+    (  # noqa: SIM905 - words read best as words
         "a about after all also am an and any are as at be because been before being both but by can could d did do "
         "does doing don down during each few for from further had has have having he her here hers herself him "
         "himself his how i if in into is it its itself just ll m me might more most must my myself no nor not now of "
@@ -119,5 +119,5 @@ STOP_WORDS: Final = frozenset(
         "that the their theirs them themselves then there these they this those through to too under until up us ve "
         "very was we were what when where which while who whom why will with would you your yours yourself "
         "yourselves "
-    ).split()  # noqa: SIM905 - a list of words reads best as words
+    ).split()
 )

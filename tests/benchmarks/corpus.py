@@ -78,7 +78,7 @@ def _ms(iso: str) -> int:
 # -- made-up words
 
 
-SYLLABLES = [c + v for c in "b c d f g h j k l m n p r s t v w z br dr fl gr kl pr st tr".split() for v in "aeiou"]
+SYLLABLES = [c + v for c in (*"bcdfghjklmnprstvwz", "br", "dr", "fl", "gr", "kl", "pr", "st", "tr") for v in "aeiou"]
 
 
 def made_up_words(count: int = 100_000, seed: int = 7) -> list[str]:

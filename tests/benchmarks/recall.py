@@ -84,7 +84,7 @@ def measure_fts5(recall: Recall) -> dict[str, Any]:
     for q in recall.questions:
         if not q["answerable"] or not q["gold_messages"]:
             continue
-        words = {w for w in "".join(c if c.isalnum() else " " for c in q["text"].lower()).split()}
+        words = set("".join(c if c.isalnum() else " " for c in q["text"].lower()).split())
         match = " OR ".join(f'"{w}"' for w in sorted(words))
         chats: dict[str, list[str]] = {}
         for (rowid,) in conn.execute("SELECT rowid FROM f WHERE f MATCH ? ORDER BY rank", (match,)):

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from store import db, events as ev, index, query, ranking
+from store import db, index, query, ranking
+from store import events as ev
 from store.limits import OR_BUDGET
 from store.log import Batch, NewEvent, Store
 from store.models import SearchQuery
@@ -84,8 +85,8 @@ class Classes:
 
         add("rare word", "and", lambda: [pick(self.rare)])
         add("word in 30 %", "and", lambda: [pick(self.most)])
-        add("3 words AND", "and", lambda: [pick(self.middle), pick(self.middle), pick(self.common)])
-        add("2 middle + 1 common AND", "and", lambda: [pick(self.middle), pick(self.common), pick(self.common)])
+        add("3 words AND", "and", lambda: [pick(self.middle), pick(self.middle), pick(self.middle)])
+        add("2 middle + 1 common AND", "and", lambda: [pick(self.middle), pick(self.middle), pick(self.common)])
         add("rare AND common", "and", lambda: [pick(self.rare), pick(self.most)])
         out["phrase"] = [(f'"{p}"', f'"{p}"', "and") for p in self._phrases()]
         add("prefix, 2 letters", "typing", lambda: [pick(self.middle)[:2]])
