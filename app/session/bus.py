@@ -112,7 +112,7 @@ class Bus:
         self._last_id = store.last_id()
         store.listen(self._from_writer)
         store.listen_deleted(lambda chat: self._soon(self.signal, chat, "deleted", {}))
-        store.on_trouble = lambda words: self._soon(self.signal, "", "trouble", {"text": words})
+        store.listen_trouble(lambda words: self._soon(self.signal, "", "trouble", {"text": words}))
 
     def detach(self) -> None:
         """Hear nothing any more; subscriptions end once they are empty."""

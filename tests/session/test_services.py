@@ -97,8 +97,7 @@ async def test_trouble_of_the_store_is_told_over_the_bus(tmp_path):
     home = Home(tmp_path)
     services = await build(home, settings_of(home))
     heard = services.session.bus.subscribe()
-    assert services.store.on_trouble is not None
-    services.store.on_trouble("Another program is using Shoal's store.")
+    services.store._trouble("Another program is using Shoal's store.")
     item = await anext(heard)
     assert (item.chat, item.kind, item.data["text"]) == ("", "trouble", "Another program is using Shoal's store.")
     await services.close()
