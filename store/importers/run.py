@@ -115,6 +115,7 @@ class _Run:
         self._held: dict[str, _Held] = {}
         self._heads: dict[str, Head | None] = {}  # of chats already written
         self._parts: dict[str, tuple[set[str | None], int]] = {}  # what is in of chats written in parts
+        self._counted: set[str] = set()  # chats that something was written to
         self._chars = 0
         self.report = Report()
 
@@ -198,8 +199,9 @@ class _Run:
             for one in batch:
                 self._commit([one])
             return
-        for _, events in batch:
-            self.report.chats += 1
+        for own, events in batch:
+            self.report.chats += own not in self._counted
+            self._counted.add(own)
             self.report.new_chats += isinstance(events[0].event, ev.ChatCreated)
             self.report.messages += sum(_is_message(e.event) for e in events)
 

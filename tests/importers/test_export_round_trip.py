@@ -86,7 +86,7 @@ def write_out(store: Store, chat: str, path: Path) -> Path:
     return path
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(events_of_a_chat(), st.booleans())
 def test_what_is_exported_comes_back_the_same(events: list[ev.Event], private: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:

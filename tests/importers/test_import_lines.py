@@ -105,7 +105,7 @@ def test_a_shortened_line_stays_json_with_only_its_long_strings_cut(
 
 def test_a_line_of_100_mb_is_read_in_bounded_memory_and_its_text_cut_with_a_mark(tmp_path: Path) -> None:
     path = tmp_path / "big.jsonl"
-    size = 100 if os.environ.get("SHOAL_SOAK") else 40
+    size = 100 if os.environ.get("SHOAL_SOAK") else 24
     with path.open("wb") as file:
         file.write(b'{"text":"')
         for _ in range(size):
