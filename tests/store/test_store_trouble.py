@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -267,13 +268,24 @@ store.close()
 """
 
 
+@pytest.fixture
+def open_folder():
+    """A folder anybody may come to: pytest's own are for one person, and root must become another to be refused."""
+    with tempfile.TemporaryDirectory(prefix="shoal-test-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+        for path in Path(folder).rglob("*"):
+            path.chmod(0o755)
+
+
 @pytest.mark.parametrize("with_journal", [False, True])
 @pytest.mark.parametrize("what", ["folder", "file"])
-def test_a_read_only_store_is_read_and_refuses_to_save_in_words(tmp_path: Path, what: str, with_journal: bool) -> None:
-    home = tmp_path / "home"
+def test_a_read_only_store_is_read_and_refuses_to_save_in_words(
+    tmp_path: Path, open_folder: Path, what: str, with_journal: bool
+) -> None:
+    home, copy = tmp_path / "home", open_folder / "copy"
     store = Store.open(home)
     store.commit_sync(Batch.of("c", said(0)))
-    copy = tmp_path / "copy"
     if not with_journal:
         store.close()
     shutil.copytree(home, copy, ignore=shutil.ignore_patterns("*-shm"))
@@ -281,13 +293,10 @@ def test_a_read_only_store_is_read_and_refuses_to_save_in_words(tmp_path: Path, 
     for path in copy.rglob("*"):
         path.chmod(0o644 if path.name != "store.db" else 0o444)
     copy.chmod(0o555 if what == "folder" else 0o777)
-    for parent in (tmp_path, *list(tmp_path.parents)[:2]):  # so that nobody can come as far as the copy
-        parent.chmod(0o755)
     probe = subprocess.run(
         [sys.executable, "-c", READ_ONLY, str(copy), "m0"], capture_output=True, text=True, timeout=50
     )
     assert probe.returncode == 0 and probe.stdout.startswith("refused: Nothing can be saved"), probe.stderr
-    copy.chmod(0o755)
 
 
 def test_a_disk_that_became_read_only_is_said(store: Store) -> None:
