@@ -167,13 +167,22 @@ class Core:
             found = replace(self.exact(content, filters), read_as=read_as)
             if found.chats and read_as:
                 found = replace(found, match="close")
-            if typing or len(found.chats) >= AND_ENOUGH_CHATS or not content:
+            if (
+                typing
+                or not content
+                or self._as_many(AND_ENOUGH_CHATS, found, filters, lambda f: self.exact(content, f))
+            ):
                 return found
             days = dates.named(parsed.text)
             single = query.singly(self.conn, content, days)
             if single != content or len(content) > 1 or days:
                 found = _merged(found, self.relaxed(single, filters, days=days))
-            if len(found.chats) < FEW_CHATS and not read_as:
+            if not read_as and not self._as_many(
+                FEW_CHATS,
+                found,
+                filters,
+                lambda f: _merged(self.exact(content, f), self.relaxed(single, f, days=days)),
+            ):
                 wider, read_as = repair.rare(single, self.conn, self.typos)
                 if read_as:
                     found = _after(found, replace(self.relaxed(wider, filters, days=days), read_as=read_as))
@@ -182,6 +191,12 @@ class Core:
                 raise
             found = replace(found, capped=True)
         return found
+
+    def _as_many(self, most: int, found: Retrieved, filters: Filters, again: Callable[[Filters], Retrieved]) -> bool:
+        """Whether so many chats were found, counting those left out: a search without them takes the same path."""
+        if len(found.chats) >= most or not filters.without:
+            return len(found.chats) >= most
+        return len(again(replace(filters, without=frozenset())).chats) >= most
 
 
 def _said_then(finds: ranking.Finds, near: list[float]) -> float:
