@@ -15,9 +15,10 @@ from store.log import Store
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """A signal that isn't stored: `delta`, `retry`, `progress`, `queue`, `deleted`, `trouble` (chat "" is the store).
+    """A signal that isn't stored: `delta`, `retry`, `progress`, `queue`, `deleted`, `trouble`, and `store`.
 
-    Deltas that wait together are handed out as one. `trouble` has `text`: a sentence, or None when it is over.
+    Deltas that wait together are handed out as one. `trouble` has the `text` of a failure that couldn't be stored;
+    `store` (of no chat) what the store waits for in words, None when that is over.
     """
 
     chat: str
@@ -112,7 +113,7 @@ class Bus:
         self._last_id = store.last_id()
         store.listen(self._from_writer)
         store.listen_deleted(lambda chat: self._soon(self.signal, chat, "deleted", {}))
-        store.listen_trouble(lambda words: self._soon(self.signal, "", "trouble", {"text": words}))
+        store.listen_trouble(lambda words: self._soon(self.signal, "", "store", {"text": words}))
 
     def detach(self) -> None:
         """Hear nothing any more; subscriptions end once they are empty."""

@@ -99,7 +99,7 @@ async def test_trouble_of_the_store_is_told_over_the_bus(tmp_path):
     heard = services.session.bus.subscribe()
     services.store._trouble("Another program is using Shoal's store.")
     item = await anext(heard)
-    assert (item.chat, item.kind, item.data["text"]) == ("", "trouble", "Another program is using Shoal's store.")
+    assert (item.chat, item.kind, item.data["text"]) == ("", "store", "Another program is using Shoal's store.")
     await services.close()
 
 
