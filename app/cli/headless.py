@@ -66,10 +66,17 @@ async def _serve(home: Any, settings: Any) -> int:
 
     services = await build(home, settings, clock_of(os.environ))
     try:
-        await Headless(services).serve()
+        await Headless(services, on_end=_last_resort).serve()
     finally:
         await services.close()
     return 0
+
+
+def _last_resort() -> None:
+    """Whatever hangs while closing, the process ends in time; what was acknowledged is durable."""
+    timer = threading.Timer(HEADLESS_QUIT_SECONDS - 0.1, os._exit, (0,))
+    timer.daemon = True
+    timer.start()
 
 
 class SessionLike(Protocol):
@@ -93,8 +100,11 @@ class SessionLike(Protocol):
 class Headless:
     """One client on the pipes. Commands run one after the other; only `settle` waits beside them."""
 
-    def __init__(self, services: Services, fd_in: int = 0, fd_out: int = 1) -> None:
+    def __init__(
+        self, services: Services, fd_in: int = 0, fd_out: int = 1, on_end: Callable[[], None] = lambda: None
+    ) -> None:
         self._services = services
+        self._on_end = on_end
         self._session: SessionLike = services.session
         self._store = services.store
         self._clean: Callable[[str], str] = lambda text: clean(services.redactor.clean(text))
@@ -116,9 +126,7 @@ class Headless:
         self._watch_signals()
         commands = self._tasks.spawn(self._commands())
         await self._ending.wait()
-        last_resort = threading.Timer(HEADLESS_QUIT_SECONDS - 0.1, os._exit, (0,))  # what is acknowledged is durable
-        last_resort.daemon = True
-        last_resort.start()
+        self._on_end()
         commands.cancel()
         for task, ref in list(self._settling.items()):
             task.cancel()
@@ -130,7 +138,6 @@ class Headless:
         await asyncio.wait([pump], timeout=1)
         await self._tasks.close()
         self._out.close(1)
-        last_resort.cancel()
 
     def _watch_signals(self) -> None:
         if threading.current_thread() is not threading.main_thread():

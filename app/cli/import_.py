@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
 from pathlib import Path
 
-from app.cli.context import cleaner, folder, opened
+from app.cli.context import cleaner, clock_of, folder, opened
 from app.cli.failures import say
 from store.importers.run import Report
 from store.limits import IMPORT_INDEX_SECONDS
@@ -32,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     clean = cleaner(context.settings)
     project = folder(args.project) or folder(context.settings.folder or ".") or ""
     context.home.ensure()
-    store = Store.open(context.home.root)
+    store = Store.open(context.home.root, clock_of(os.environ))
     try:
         report = import_file(store, args.file, project=project, clean=clean, progress=_Progress())
         search = SearchService(

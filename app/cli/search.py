@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -79,7 +80,8 @@ def found(context: Context, asked: SearchQuery, clean: Callable[[str], str]) -> 
 
 
 def _print(line: dict[str, Any]) -> None:
-    bold, plain = (BOLD, PLAIN) if sys.stdout.isatty() else ("", "")
+    styled = sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR")
+    bold, plain = (BOLD, PLAIN) if styled else ("", "")
     for chat in line["chats"]:
         facts = [chat[name] for name in ("from", "others") if chat.get(name)]
         facts += [name for name in ("archived", "private") if chat.get(name)]
