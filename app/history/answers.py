@@ -224,7 +224,7 @@ def note(found: Found) -> str | None:
         parts.append(CLOSE)
     if found.chats and found.missing:
         parts.append(f"No line here has: {_listed(found.missing)}.")
-    if found.read_as and found.match != "none":
+    if found.read_as and found.match == "close":
         parts.append(f"Read as: {_listed([f'{a} → {b}' for a, b in found.read_as])}.")
     if found.hidden:
         parts.append(f"{found.hidden} more {'chat' if found.hidden == 1 else 'chats'} matched.")
