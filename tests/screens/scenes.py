@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from textual.content import Content
 from textual.pilot import Pilot
-from textual.widgets import Input, TextArea
+from textual.widgets import Input, Static, TextArea
 
 from app.guard import secrets
 from app.screens.deck_screen import DeckScreen
@@ -158,6 +159,9 @@ async def keys(pilot: Pilot[int], deck: DeckScreen) -> None:
 
 async def settings(pilot: Pilot[int], deck: DeckScreen) -> None:
     await pilot.press("f10")
+    await settled(pilot)
+    place = Content("⏎ change   Esc close   ~/.local/share/shoal/settings.toml")  # the real one differs in each run
+    pilot.app.screen.query_one("#foot", Static).update(place)
 
 
 async def leader(pilot: Pilot[int], deck: DeckScreen) -> None:

@@ -241,7 +241,7 @@ async def test_the_real_search_answers_as_you_type(tmp_path: Path) -> None:
         await until(pilot, lambda: "CLOSE MATCHES" in sections(screen))
         await pilot.press("enter")
         await until(pilot, lambda: deck.column and deck.column.find_bar.display)
-        assert deck.column is not None and deck.column.find_bar.words == "deposit", "the text that matched"
+        assert deck.column is not None and deck.column.find_bar.words == "boathouse", "the text that matched"
     await search.close()
     assert not [c for c in services.session.commands if not isinstance(c, cmd.NewChat)], "looking changes nothing"
 
