@@ -44,6 +44,7 @@ class Store(Reads):
         self._sound = True
         opened = opening.for_reading(path) if readonly else opening.for_writing(path, self.clock)
         self.notices = opened.notices
+        self._let_go = opened.let_go
         self.readonly = opened.writer is None
         super().__init__(opened.reader, Blobs(path.parent / "blobs"), kept=not self.readonly)
         self._apply = Apply(self.clock, self.blobs, self._summaries)
@@ -183,6 +184,7 @@ class Store(Reads):
             if emptied and here and self._sound:
                 with contextlib.suppress(OSError):  # then the next start looks more carefully
                     opening.closed_now(self.path)
+        self._let_go()
         if self._lock is not None:
             self._lock.release()
 

@@ -36,6 +36,7 @@ class Opened:
     writer: db.Connection | None = None
     notices: list[str] = field(default_factory=list)
     careful: bool = False  # it wasn't closed in order, or was changed since
+    let_go: Callable[[], None] = lambda: None  # after the last connection was closed
 
 
 def for_reading(path: Path) -> Opened:
@@ -43,8 +44,8 @@ def for_reading(path: Path) -> Opened:
     if not path.exists():
         return Opened(_empty)
     try:
-        reader = _read_only_reader(path)
-        conn = reader()
+        opened = _read_only(path)
+        conn = opened.reader()
         try:
             have = tables.version(conn)
             if have > len(tables.MIGRATIONS):
@@ -55,7 +56,7 @@ def for_reading(path: Path) -> Opened:
             conn.close()
     except (db.Error, OSError) as error:
         raise db.explain(error) from error
-    return Opened(reader)
+    return opened
 
 
 def for_writing(path: Path, clock: Clock) -> Opened:
@@ -240,8 +241,8 @@ def _stamp(clock: Clock, path: Path) -> str:
     return next(s for s in [date, *again] if not any(u.startswith(f"{path.name}.broken-{s}") for u in used))
 
 
-def _read_only_reader(path: Path) -> Callable[[], db.Connection]:
-    """A reader for a file in a folder that may be read-only, where SQLite can't keep its `-shm` beside it."""
+def _read_only(path: Path) -> Opened:
+    """For a file whose folder may be read-only too, where SQLite can't keep its `-shm` beside it."""
     try:
         conn = db.connect(path, readonly=True)
         try:
@@ -250,12 +251,15 @@ def _read_only_reader(path: Path) -> Callable[[], db.Connection]:
             conn.close()
     except db.OperationalError:
         if _size(_beside(path, "-wal")) == 0:
-            return lambda: db.connect_file_only(path)
+            return Opened(lambda: db.connect_file_only(path))
+        from tempfile import TemporaryDirectory
+
         from store import recover
 
-        copied = recover.copy_for_reading(path)
-        return lambda: db.connect(copied, readonly=True)
-    return lambda: db.connect(path, readonly=True)
+        folder = TemporaryDirectory(prefix="shoal-read-")
+        copied = recover.copy_for_reading(path, Path(folder.name))
+        return Opened(lambda: db.connect(copied, readonly=True), let_go=folder.cleanup)
+    return Opened(lambda: db.connect(path, readonly=True))
 
 
 def _empty() -> db.Connection:

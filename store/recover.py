@@ -56,9 +56,8 @@ def recover(broken: Path, wal: Path | None, into: Path) -> Recovered:
     return result
 
 
-def copy_for_reading(path: Path) -> Path:
-    """A copy of a store and its journal where a journal can be read, for a folder that is read-only."""
-    folder = Path(tempfile.mkdtemp(prefix="shoal-read-"))
+def copy_for_reading(path: Path, folder: Path) -> Path:
+    """A copy of a store and its journal in `folder`, where a journal can be read."""
     for part in ("", "-wal"):
         shutil.copyfile(path.with_name(path.name + part), folder / (path.name + part))
     return folder / path.name

@@ -293,10 +293,18 @@ def test_a_read_only_store_is_read_and_refuses_to_save_in_words(
     for path in copy.rglob("*"):
         path.chmod(0o644 if path.name != "store.db" else 0o444)
     copy.chmod(0o555 if what == "folder" else 0o777)
+    temporary = open_folder / "temporary"
+    temporary.mkdir()
+    temporary.chmod(0o777)
     probe = subprocess.run(
-        [sys.executable, "-c", READ_ONLY, str(copy), "m0"], capture_output=True, text=True, timeout=50
+        [sys.executable, "-c", READ_ONLY, str(copy), "m0"],
+        capture_output=True,
+        text=True,
+        timeout=50,
+        env=os.environ | {"TMPDIR": str(temporary)},
     )
     assert probe.returncode == 0 and probe.stdout.startswith("refused: Nothing can be saved"), probe.stderr
+    assert list(temporary.iterdir()) == [], "no copy of the chats is left"
 
 
 def test_a_disk_that_became_read_only_is_said(store: Store) -> None:
