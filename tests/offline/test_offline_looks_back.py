@@ -143,6 +143,54 @@ def _read_the_first(request: Any) -> Sequence[Any]:
     return [call("read_chat", {"chat": found["chat"], "message": found["lines"][0]["message"]}, "c2")]
 
 
+async def test_a_key_planted_in_an_earlier_chat_reaches_no_request_and_no_event_of_the_one_that_looks(
+    tmp_path: Path,
+) -> None:
+    key = "sk-proj-" + "Zx8yW7vU6tS5rQ4pO3nM" * 2
+    scripted = ScriptedWire([[call("search_chats", {"query": "ferry"}, "c1")], _read_the_first, ["Done."]])
+
+    class Wires:
+        def wire(self, model: str) -> ScriptedWire:
+            return scripted
+
+    services = await build(Home(tmp_path / "home"), Settings(), wires=Wires())
+    try:
+        planted = await new(services, f"the ferry login is {key} now", title=f"Ferry {key}")
+        ran = ev.ToolStarted(call_id="t_x", name="run_command", input={"command": f"ferry --token {key}"})
+        taint = ev.Taint(source=ev.TaintSource(kind="web", label="ferry.example"))
+        await services.store.commit(Batch.of(planted, ran, taint))
+        chat = await new(services, title="Asks")
+        await say(services, chat, "what was the ferry thing?")
+        sent = json.dumps([[str(m) for m in r.messages] + [r.system] for r in scripted.requests])
+        logged = json.dumps([s.to_json() for s in services.store.events(chat=chat)])
+        assert "the ferry login is" in sent and len(of(services, chat, ev.ChatsLooked)) == 2
+        assert key not in sent and key not in logged and key[8:] not in sent + logged
+    finally:
+        await services.close()
+
+
+@pytest.mark.parametrize("surface", ["off", "explorer"])
+async def test_another_surface_has_none_of_them_and_no_section(tmp_path: Path, surface: str) -> None:
+    scripted = ScriptedWire([[call("search_chats", {"query": "ferry"}, "c1")], ["I can't look."]])
+
+    class Wires:
+        def wire(self, model: str) -> ScriptedWire:
+            return scripted
+
+    settings = Settings.model_validate({"history": {"surface": surface}})
+    services = await build(Home(tmp_path / "home"), settings, wires=Wires())
+    try:
+        await new(services, "the ferry leaves at nine", title="Ferries")
+        chat = await new(services, title="Asks")
+        await say(services, chat, "when does the ferry leave?")
+        first, last = scripted.requests
+        assert not {"search_chats", "read_chat"} & {t.name for t in first.tools}
+        assert PAST_CHATS_PROMPT not in first.system
+        assert "nine" not in last.messages[-1].text and not of(services, chat, ev.ChatsLooked)
+    finally:
+        await services.close()
+
+
 async def test_a_person_who_comes_in_mid_turn_closes_the_tools(tmp_path: Path) -> None:
     scripted = ScriptedWire()
 
