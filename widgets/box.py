@@ -56,6 +56,12 @@ class Box(TextArea):
     class Pasted(Message):
         """Something was pasted; cards are deaf for a moment."""
 
+    @dataclass
+    class TooLong(Message):
+        """A paste longer than any message may be; it isn't taken."""
+
+        chars: int
+
     def __init__(self) -> None:
         super().__init__(soft_wrap=True, show_line_numbers=False, tab_behavior="focus", compact=True)
         self.aside: dict[str, str] = {}  # a placeholder and the paste it stands for
@@ -84,7 +90,10 @@ class Box(TextArea):
 
     def take(self, text: str) -> None:
         """Put in a paste: as it is, or kept aside under one placeholder when it is long."""
-        text = without_controls(text)[:MESSAGE_CHARS]
+        text = without_controls(text)
+        if len(text) > MESSAGE_CHARS:
+            self.post_message(self.TooLong(len(text)))
+            return
         if len(text) > PASTE_PLACEHOLDER_CHARS:
             lines = text.count("\n") + 1
             size = count(lines, "line") if lines > 1 else f"{len(text):,} characters"

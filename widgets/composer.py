@@ -12,11 +12,17 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import TextArea
 
+from store.limits import MESSAGE_CHARS
 from store.text import safe_text
 
 from .box import Box, without_controls
 from .command_hints import CommandHints, SlashCommand
 from .queue_view import QueueView
+
+
+def too_long(chars: int) -> str:
+    """Why a text isn't taken, and what to do."""
+    return f"{chars:,} characters are more than a message can hold ({MESSAGE_CHARS:,}); send it in parts or as a file"
 
 
 class Composer(Vertical):
@@ -50,6 +56,12 @@ class Composer(Vertical):
         """A key or a paste arrived; `pasted` makes cards deaf."""
 
         pasted: bool = False
+
+    @dataclass
+    class Refused(Message):
+        """One sentence: why something didn't go into the box or wasn't sent."""
+
+        words: str
 
     @dataclass
     class Leave(Message):
@@ -117,9 +129,16 @@ class Composer(Vertical):
     def _send(self, event: Box.Enter) -> None:
         event.stop()
         text = self.draft()
-        if text.strip():
+        if len(text) > MESSAGE_CHARS:
+            self.post_message(self.Refused(too_long(len(text))))
+        elif text.strip():
             self.clear()
             self.post_message(self.Sent(text))
+
+    @on(Box.TooLong)
+    def _too_long(self, event: Box.TooLong) -> None:
+        event.stop()
+        self.post_message(self.Refused(too_long(event.chars)))
 
     @on(Box.Pasted)
     def _pasted(self, event: Box.Pasted) -> None:

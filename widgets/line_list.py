@@ -14,7 +14,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from .line import Line
+from .line import Line, Piece
+from .marks import CURSOR
 from .palette import palette, styled
 
 
@@ -33,6 +34,7 @@ class LineList(ScrollView, can_focus=True):
     DEFAULT_CSS = """
     LineList { height: 1fr; scrollbar-size-vertical: 1; overflow-x: hidden;
         scrollbar-color: $foreground 20%; scrollbar-background: $background; }
+    LineList:ansi { scrollbar-color: ansi_bright_black; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False),
@@ -162,8 +164,9 @@ class LineList(ScrollView, can_focus=True):
         key = (at, mine, self.has_focus)
         strip = self._strips.get(key)
         if strip is None:
+            gutter: Piece = (CURSOR if mine and not nth else " ", "accent")
             cursor = "cursor" if self.has_focus or self.lively else "resting"
-            pieces = self.draw(item, nth, width).pieces
+            pieces = (gutter, *self.draw(item, nth, width - 1).pieces)
             if mine:
                 pieces = tuple((text, f"{style} {cursor}") for text, style in pieces)
             strip = Strip([Segment(text, styled(styles, style)) for text, style in pieces if text])

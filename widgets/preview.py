@@ -23,6 +23,7 @@ class Preview(ScrollView, can_focus=False):
     DEFAULT_CSS = """
     Preview { height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; overflow-x: hidden;
         scrollbar-color: $foreground 20%; scrollbar-background: $background; }
+    Preview:ansi { scrollbar-color: ansi_bright_black; }
     """
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name

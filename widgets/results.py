@@ -96,9 +96,9 @@ class Results(LineList):
         if not isinstance(found, Result):
             return Line(((str(found), "muted"),))
         if nth:
-            return Line(fit_pieces([("   ", ""), *found.under], width))
+            return Line(fit_pieces([("  ", ""), *found.under], width))
         right: list[Piece] = [(found.right, "muted")] if found.right else []
-        return spread([(" ", ""), *found.left], right, width)
+        return spread(found.left, right, width)
 
     def chosen(self, value: Hashable) -> None:
         """Open it."""

@@ -53,7 +53,7 @@ class Row(Widget, can_focus=True):
         row: Row
 
     def __init__(self, key: str) -> None:
-        super().__init__()
+        super().__init__(classes="-spaced" if self.spaced else None)
         self.key = key
         self.version = 0
         self.cursor = -1  # which target is under the cursor; -1: the row itself
@@ -66,7 +66,6 @@ class Row(Widget, can_focus=True):
         self._base: Style | None = None  # the row's own colours
         self._ground = Color(0, 0, 0)
         self._height = -1
-        self.set_class(self.spaced, "-spaced")
 
     # what a kind of row says for itself
 

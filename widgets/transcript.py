@@ -36,6 +36,7 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
         scrollbar-color: $foreground 20%; scrollbar-color-hover: $foreground 30%;
         scrollbar-background: $background; scrollbar-background-hover: $background;
     }
+    Transcript:ansi { scrollbar-color: ansi_bright_black; scrollbar-color-hover: ansi_white; }
     """
     BLANK = True  # nothing of its own to draw: its lines cost nothing
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -413,6 +414,13 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
         """Fetch what is above."""
         event.stop()
         self._more_above()
+
+    def on_row_resized(self, event: Row.Resized) -> None:
+        """A row the person opened or folded keeps its first line where it is, also at the end."""
+        event.stop()
+        row = event.row
+        if row in self._widgets.values():
+            self._hold = (row, row.virtual_region.y - self.scroll_offset.y)
 
     # find
 

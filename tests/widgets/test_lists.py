@@ -75,6 +75,7 @@ async def test_states_are_said_by_marks_and_words() -> None:
         text = screen_text(pilot.app)
         for words in ("◆ Release notes", "Needs you", "● Fix the login", "working 3m", "○ Venue research", "New"):
             assert words in text
+        assert "▌◆ Release notes" in text
         assert "◌ Import photos" in text and "Didn't finish" in text
         assert "▸ ARCHIVED 1" in text and "Put away" not in text
 
@@ -85,7 +86,7 @@ async def test_a_narrow_list_says_a_long_state_on_a_line_of_its_own() -> None:
         await pilot.pause()
         view.set_chats(CHATS, NOW)
         await pilot.pause()
-        assert "  Didn't finish" in screen_text(pilot.app)
+        assert "   Didn't finish" in screen_text(pilot.app)
 
 
 async def test_the_list_goes_by_keys_and_opens_folded_sections() -> None:
@@ -167,7 +168,8 @@ async def test_results_stand_by_section_with_their_counts_and_marks() -> None:
         view.show(sections())
         await pilot.pause()
         lines = [line.rstrip() for line in screen_text(pilot.app).split("\n")]
-        assert lines[0] == "CHATS"
+        assert lines[0] == " CHATS"
+        assert lines[1].startswith("▌Venue research")
         assert lines[3].startswith(" Venue research") and lines[3].endswith("3 matches · 6 days ago")
         assert lines[4] == "   the venue in Lisbon"
         assert lines[5] == "    moved the venue"

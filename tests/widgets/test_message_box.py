@@ -149,6 +149,16 @@ async def test_the_queue_is_shown_edited_moved_and_dropped() -> None:
         assert pilot.app.focused is box.box
 
 
+async def test_a_paste_longer_than_a_message_may_be_is_refused_in_a_sentence() -> None:
+    box = Composer()
+    async with Host(box).run_test() as pilot:
+        box.box.take("x" * 2_000_001)
+        await pilot.pause()
+        refused = pilot.app.sent(Composer.Refused)  # type: ignore[attr-defined]
+        assert "2,000,001 characters" in refused[0].words
+        assert box.draft() == ""
+
+
 async def test_a_hint_stands_in_an_empty_box() -> None:
     box = Composer()
     box.set_hint("answer above, or write [bold]")

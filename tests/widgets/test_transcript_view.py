@@ -246,6 +246,23 @@ async def test_many_changes_of_size_while_a_reply_streams_end_at_the_end() -> No
         assert "the end" in screen_text(pilot.app)
 
 
+async def test_a_row_opened_at_the_end_keeps_its_first_line_in_view() -> None:
+    view = Transcript()
+    async with Host(view).run_test(size=SIZE) as pilot:
+        output = "\n".join(f"line {n}" for n in range(50))
+        view.show_page([*rows(0, 30), ToolRow("t", 1, 31, "shell", "Ran it", output=output, status="success")], 0)
+        await settle(pilot)
+        view.focus()
+        await settle(pilot)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert "▾ Ran it" in screen_text(pilot.app)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert "▸ Ran it" in screen_text(pilot.app)
+        assert view.at_bottom
+
+
 async def test_many_signals_of_one_frame_are_one_layout() -> None:
     view = Transcript()
     async with Host(view).run_test(size=SIZE) as pilot:
