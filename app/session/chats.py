@@ -62,11 +62,14 @@ class Chats:
         last_id = desk.store.last_id()
         desk.deleting.add(chat)
         try:
-            if desk.runner.stop(chat):
-                await desk.asks.expire_all(chat)
-            await desk.runner.wait(chat)
-            async with desk.lock(chat):
-                await desk.store.delete(chat)
+            for last in (False, True):  # a send that was just being written may still start a turn
+                if desk.runner.stop(chat):
+                    await desk.asks.expire_all(chat)
+                await desk.runner.wait(chat)
+                async with desk.lock(chat):
+                    if last or desk.runner.turn(chat) is None:
+                        await desk.store.delete(chat)
+                        break
         finally:
             desk.deleting.discard(chat)
         return {"last_id": last_id}

@@ -10,7 +10,7 @@ from typing import Any
 
 from app.aio import TaskSet
 from app.ports import Engine, Turn
-from store.errors import StoreError
+from store.errors import ChatGone, StoreError
 from store.events import Outcome
 from store.limits import CLOSE_LATE_SECONDS, STOP_GRACE_SECONDS, STOP_TOTAL_SECONDS
 
@@ -111,6 +111,8 @@ class Runner:
             sentence, code = BROKE, "internal"
         try:
             await self._engine.finish(turn, "error", sentence, code)
+        except ChatGone:
+            log.info("%s was deleted while it worked", turn.chat)
         except Exception as error:
             log.error("a turn of %s couldn't be closed: %s", turn.chat, type(error).__name__, exc_info=error)
             self._trouble(turn.chat, str(error) if isinstance(error, StoreError) else sentence)

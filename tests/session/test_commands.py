@@ -393,3 +393,18 @@ async def test_a_deleted_chat_is_told_over_the_bus(tmp_path):
         await kit.session.do(cmd.Delete(chat=chat))
         item = await anext(heard)
         assert (item.chat, item.kind) == (chat, "deleted")
+
+
+async def test_a_message_sent_while_its_chat_is_deleted_leaves_nothing_running(tmp_path):
+    for n in range(6):
+        async with open_kit(tmp_path / str(n), ["a", 0.02] * 3) as kit:
+            chat = await kit.new(title="T")
+            heard = kit.session.bus.subscribe()
+            send = asyncio.ensure_future(kit.session.do(cmd.Send(chat=chat, text="hi")))
+            await asyncio.sleep(n * 0.001)
+            await kit.session.do(cmd.Delete(chat=chat))
+            await asyncio.wait([send])
+            assert send.exception() is None or send.exception().code == "unknown-chat"
+            await kit.session.settle()
+            assert kit.summary(chat) is None and kit.session.running() == []
+            assert "trouble" not in [getattr(i, "kind", "") for i in heard.drain()]
