@@ -1,4 +1,4 @@
-"""Settings: read once, passed as values. The fields' own words are the documentation (`shoal doctor --settings`, README)."""
+"""Settings: read once, passed as values. The fields' own words are the documentation (`shoal doctor --settings`)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 
 from app.paths import Home
 from store.events import Mode
+from store.ids import new_id
 from store.limits import SETTINGS_BYTES, SETTINGS_PROBLEMS
 from store.text import safe_text
 
@@ -365,7 +366,7 @@ def _put(data: Any, path: list[str], value: Any) -> None:
 
 def _write(home: Home, text: str) -> None:
     """Written beside and renamed, 0600: a reader sees the old file or the new one, never a mix."""
-    beside = home.settings.with_name(f".settings.toml.{os.getpid()}")
+    beside = home.settings.with_name(f".{new_id('settings')}.toml")
     try:
         home.ensure()
         descriptor = os.open(beside, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)

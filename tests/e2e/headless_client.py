@@ -22,7 +22,7 @@ PATIENCE = 30.0
 def environment(home: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
     """A clean environment: no keys, no proxies, this home."""
     kept = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "TMPDIR", "COVERAGE_PROCESS_START")}
-    return kept | {"SHOAL_HOME": str(home), "HOME": str(home.parent), "PYTHONUTF8": "1"} | dict(more or {})
+    return kept | {"SHOAL_HOME": str(home), "HOME": str(home.parent)} | dict(more or {})
 
 
 def shoal(

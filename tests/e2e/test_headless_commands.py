@@ -63,7 +63,7 @@ def test_import_search_export_and_back(home: Path, file: Path, tmp_path: Path) -
     assert json.loads(shoal(home, "search", "ferry", "--who", "them", "--json").stdout)["total"] == 1
     assert json.loads(shoal(home, "search", "ferry", "--project", str(home.parent), "--json").stdout)["total"] == 2
     assert json.loads(shoal(home, "search", "ferry", "--before", "2020-01-01", "--json").stdout)["match"] == "none"
-    words = shoal(home, "search", "ferry")
+    words = shoal(home, "search", "ferry", env={"LC_ALL": "C", "LANG": "C", "NO_COLOR": "1", "TERM": "dumb"})
     assert "Ana and Ben · 1" in words.stdout and "Ben: Yes, the ferry at nine." in words.stdout
     chat = found["chats"][0]["chat"]
     exported = shoal(home, "export", chat, "--format", "json")

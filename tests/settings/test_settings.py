@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import threading
 import tomllib
 from pathlib import Path
 
@@ -141,6 +143,44 @@ def test_a_broken_file_is_never_overwritten_by_saving(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="mistake"):
         save(home, {"plan": "pro"})
     assert home.settings.read_text() == "mode = 'plan\n"
+
+
+def test_saved_by_several_at_once_the_file_is_always_whole(tmp_path: Path) -> None:
+    home = home_with(tmp_path, "# mine\nmode = 'plan'\n")
+    stop = threading.Event()
+    seen: list[str] = []
+
+    def read_on() -> None:
+        while not stop.is_set():
+            seen.extend(load(home, (), {})[1])
+
+    reader = threading.Thread(target=read_on)
+    reader.start()
+    savers = [
+        threading.Thread(target=lambda n=n: [save(home, {"theme": f"t{n}-{k}"}) for k in range(15)]) for n in range(4)
+    ]
+    for saver in savers:
+        saver.start()
+    for saver in savers:
+        saver.join()
+    stop.set()
+    reader.join()
+    settings, problems = load(home, (), {})
+    assert not problems and not seen
+    assert settings.mode == "plan" and settings.theme.endswith("-14") and "# mine" in home.settings.read_text()
+    assert [p.name for p in tmp_path.iterdir()] == ["settings.toml"]
+
+
+def test_a_full_disk_while_saving_leaves_the_old_file_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = home_with(tmp_path, "mode = 'plan'\n")
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(SettingsError, match="No space left"):
+        save(home, {"mode": "auto"})
+    assert home.settings.read_text() == "mode = 'plan'\n" and [p.name for p in tmp_path.iterdir()] == ["settings.toml"]
 
 
 def test_a_key_in_a_file_others_can_read_works_is_said_once_and_never_shown(tmp_path: Path) -> None:
