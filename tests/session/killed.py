@@ -51,12 +51,13 @@ async def turn(home: Path, place: str) -> None:
             if not batch.events and not batch.changes:
                 return await commit(batch)
             count += 1
-            if place == f"{count}.before":
+            mine = count
+            if place == f"{mine}.before":
                 die()
             done = await commit(batch)
             for stored in done.events:
                 os.write(acknowledged, f"{stored.id}\n".encode())
-            if place == f"{count}.after":
+            if place == f"{mine}.after":
                 die()
             return done
 
