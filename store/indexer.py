@@ -178,6 +178,7 @@ class Indexer:
         """Another process keeps this index, or nobody can: only read it, and look again until nothing is missing."""
         self._following = True
         while not (self._stopping or self._broken):
+            self._wake.clear()
             try:
                 self._look_again()
             except (db.DatabaseError, OSError):  # maybe it was replaced just now
@@ -186,8 +187,8 @@ class Indexer:
                     self._unavailable(BROKEN_WORDS)
             if self._quiet.is_set() or self._state == "unavailable":
                 self._quiet.set()
-                self._wake.clear()
-                self._wake.wait()
+                if not (self._stopping or self._broken):
+                    self._wake.wait()
             else:
                 time.sleep(INDEX_TURN_SECONDS)
         if self._conn is not None:
