@@ -61,7 +61,7 @@ def distance(a: str, b: str, most: int) -> int:
         if min(row) > most:
             return most + 1
         before, last = last, row
-    return last[-1]
+    return min(last[-1], most + 1)
 
 
 class Typos:
@@ -103,7 +103,7 @@ class Typos:
         if len(prefix) < TYPO_ONE_FROM or not prefix.isalpha():
             return []
         found: dict[str, int] = {}
-        for variant in _variants(prefix):
+        for variant in set(_variants(prefix)) - {prefix}:
             low = bisect_left(self.terms, variant)
             if low < len(self.terms) and self.terms[low].startswith(variant):
                 high = bisect_left(self.terms, variant + "\U0010ffff", low)

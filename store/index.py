@@ -110,6 +110,7 @@ def wanted_meta(spans_version: int, store_uuid: str) -> dict[str, str]:
 def create(path: Path, *, bulk: bool = False) -> db.Connection:
     """A new, empty index file; `bulk` leaves its secondary indexes for `finish_bulk`, and does without syncs."""
     conn = db.connect(path, full_sync=False)
+    conn.execute("PRAGMA secure_delete=ON")
     if bulk:
         conn.execute("PRAGMA journal_mode=OFF")
         conn.execute("PRAGMA synchronous=OFF")

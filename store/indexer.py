@@ -93,6 +93,15 @@ class Indexer:
         self._uuid = self.log.store_uuid()
         self.log.listen(self.mark)
         self.log.listen_deleted(lambda chat: self.mark_chats([chat]))
+        self._begin()
+
+    def _begin(self) -> None:
+        if not self.folder.is_dir():
+            self._unavailable(
+                "Search isn't working: its folder can't be used. Move what is in its way, then press Repair."
+            )
+            self._quiet.set()
+            return
         self._thread = threading.Thread(target=self._run, name="index", daemon=True)
         self._thread.start()
 
@@ -139,9 +148,9 @@ class Indexer:
     def report_broken(self, path: Path | None) -> None:
         """A reader met a damaged file. Reports about a file that was replaced meanwhile are ignored."""
         with self._lock:
-            if path is None or path != self.path:
+            if path is None or path != self.path or self._state == "unavailable":
                 return
-            self._broken = path
+            self._broken, self._words = path, REBUILDING_WORDS
             self._quiet.clear()
         self._wake.set()
 
@@ -150,9 +159,13 @@ class Indexer:
         with self._lock:
             self._failures = 0
             self._rebuild = True
-            self._state = "catching-up"
+            self._state, self._words = "catching-up", ""
             self._quiet.clear()
         self._wake.set()
+        if self._thread is None:
+            with contextlib.suppress(OSError):
+                self.folder.mkdir(parents=True, exist_ok=True)
+            self._begin()
 
     def close(self) -> None:
         """Stop after the transaction that runs."""
@@ -247,14 +260,12 @@ class Indexer:
             self._unavailable(f"Search isn't working: {error.strerror or 'its folder can’t be used'}.")
 
     def _failed(self) -> None:
-        self._failures += 1
-        if self._failures > 1:
-            self._unavailable(BROKEN_WORDS)
-            return
+        """A step met damage: heal what can be healed, once a run."""
+        if self._broken is None:
+            self._broken = self.path
         try:
             self._build_again()
-        except (db.DatabaseError, OSError):
-            self._failures += 1
+        except (db.DatabaseError, OSError, StoreError):
             self._unavailable(BROKEN_WORDS)
 
     def _unavailable(self, words: str) -> None:
@@ -285,12 +296,14 @@ class Indexer:
             self._build()
             return
         path = files[-1]
-        conn = db.connect(path, full_sync=False)
+        conn: db.Connection | None = None
         try:
+            conn = db.connect(path, full_sync=False)
             meta = index.read_meta(conn)
             known = index.entries(conn)
         except db.DatabaseError:
-            conn.close()
+            if conn is not None:
+                conn.close()
             self._broken = path
             raise
         if meta.get("schema") != str(index.SCHEMA_VERSION):
@@ -350,8 +363,10 @@ class Indexer:
                     if self._dirty.get(chat) == mark:  # else it was marked again meanwhile, and comes again
                         del self._dirty[chat]
         if conn is not None and self._gone and not self._dirty:
-            conn.execute("INSERT INTO f(f) VALUES('optimize')")  # else a deleted chat's words stay in old segments
             self._gone = 0
+            conn.execute("INSERT INTO f(f) VALUES('optimize')")  # else a deleted chat's words stay in old segments
+            conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self.typos.forget()
         if conn is not None and self.path is not None and not self._dirty:
             self.typos.refresh(self.path, conn)
 
@@ -427,8 +442,13 @@ class Indexer:
 
     def _build_again(self) -> None:
         """Set a damaged file aside (one copy is kept) and rebuild."""
-        broken, self._broken, self._rebuild = self._broken, None, False
+        broken, self._broken = self._broken, None
+        asked, self._rebuild = self._rebuild, False
+        if self._failures and not asked:
+            self._unavailable(BROKEN_WORDS)
+            return
         if broken is not None:
+            self._failures += 1
             self._words = REBUILDING_WORDS
             if self._conn is not None:
                 self._conn.close()
@@ -439,10 +459,8 @@ class Indexer:
             os.replace(broken, self.folder / "damaged.db")
             self._remove(broken)
         self._build()
-        if broken is not None:
-            self._failures += 1
-            if self._on_notice is not None:
-                self._on_notice(HEALED_WORDS)
+        if broken is not None and self._on_notice is not None:
+            self._on_notice(HEALED_WORDS)
 
     def _build(self) -> None:
         """A new file from the whole log, while the old one (if there is one) answers."""
@@ -462,6 +480,8 @@ class Indexer:
             conn.close()
         os.replace(beside, path)
         self._use(path, db.connect(path, full_sync=False), known)
+        for older in self._files()[:-1]:
+            self._remove(older)
         self._compare()
 
 

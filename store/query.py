@@ -158,7 +158,7 @@ def word_group(
     stop = not quoted and term in words.STOP_WORDS
     own = total = vocab.df(conn, term)
     forms = [Form((term,))]
-    if not quoted and not stop:
+    if not quoted and (last or not stop):
         others = vocab.forms(conn, term)
         total += sum(n for _, n in others)
         if len(term) > 1 and (last or total == 0):

@@ -47,10 +47,11 @@ REFERENCE: Final = Weights(
 
 def idf(lines: int, df: float, *, clipped: bool = False) -> float:
     """How much a word tells: always above 0, or as rank_bm25 has it (0 from half of the lines on)."""
+    df = min(df, lines)  # forms and beginnings are counted one by one, so a line may count twice
     ratio = (lines - df + 0.5) / (df + 0.5)
     if clipped:
         return max(math.log(ratio), 0.0) if ratio > 0 else 0.0
-    return math.log(1.0 + max(ratio, 0.0))
+    return math.log(1.0 + ratio)
 
 
 class Finds:

@@ -19,7 +19,7 @@ def unknown(groups: Sequence[Group], conn: db.Connection, typos: Typos) -> tuple
     read_as: ReadAs = []
     for g in groups:
         if g.df == 0 and (term := _repairable(g)):
-            meant = _meant(term, g, typos) or _inside(term, typos)
+            meant = _meant(term, typos) or _started(term, g, typos) or _inside(term, typos)
             if meant:
                 out.append(_with(g, meant, conn, keep=False))
                 read_as += [(g.typed, form.terms[0]) for form in meant]
@@ -35,7 +35,7 @@ def rare(groups: Sequence[Group], conn: db.Connection, typos: Typos) -> tuple[li
     for g in groups:
         term = _repairable(g)
         known = {t for f in g.forms for t in f.terms}
-        meant = [f for f in (_meant(term, g, typos) or _inside(term, typos)) if f.terms[0] not in known] if term else []
+        meant = [f for f in _meant(term, typos) or _inside(term, typos) if f.terms[0] not in known] if term else []
         out.append(_with(g, meant, conn, keep=True) if meant else g)
         read_as += [(g.typed, form.terms[0]) for form in meant]
     return out, read_as
@@ -49,16 +49,21 @@ def _repairable(group: Group) -> str | None:
     return term if term.isalpha() and not (group.typed.isupper() and len(term) > 1) else None
 
 
-def _meant(term: str, group: Group, typos: Typos) -> list[Form]:
+def _meant(term: str, typos: Typos) -> list[Form]:
     index = typos() if fuzzy.edits_allowed(term) else None
     if index is None:
         return []
-    near = [
+    return [
         Form((t,), fuzzy.ONE_EDIT_WEIGHT if edits == 1 else fuzzy.TWO_EDITS_WEIGHT)
         for t, edits in index.find(term, TYPO_VARIANTS)
     ]
-    if near or not group.open_ended:
-        return near
+
+
+def _started(term: str, group: Group, typos: Typos) -> list[Form]:
+    """Beginnings that a beginning may have meant, where keys may still come."""
+    index = typos() if group.open_ended else None
+    if index is None:
+        return []
     return [Form((start,), fuzzy.ONE_EDIT_WEIGHT, prefix=True) for start in index.starts(term, TYPO_VARIANTS)]
 
 

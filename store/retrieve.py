@@ -216,7 +216,7 @@ def _merged(first: Retrieved, loose: Retrieved) -> Retrieved:
 
 def _after(first: Retrieved, wider: Retrieved) -> Retrieved:
     """What the words as typed found, then what they may have meant."""
-    if not wider.chats:
+    if len(wider.chats) <= len(first.chats):
         return first
     known = {c.no for c in first.chats}
     chats = [c for c in wider.chats if c.no in known] + [c for c in wider.chats if c.no not in known]

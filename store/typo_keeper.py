@@ -46,6 +46,13 @@ class TypoKeeper:
         if self._typos is not None:
             self._typos.add(counted)
 
+    def forget(self) -> None:
+        """Lines were taken out for good: what was built may hold their words."""
+        with self._lock:
+            self._typos, self._looked = None, True
+        with contextlib.suppress(OSError):
+            self._path().unlink(missing_ok=True)
+
     def refresh(self, path: Path, conn: db.Connection) -> None:
         """Build it where there is none or much came since; a big one on its own thread, while the old one answers."""
         self.use(path)
