@@ -6,25 +6,20 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
+from app import settings_file as file
 from app.paths import Home
+from app.settings_file import SettingsError
 from store.events import Mode
-from store.ids import new_id
-from store.limits import SETTINGS_BYTES, SETTINGS_PROBLEMS
-from store.text import safe_text
+from store.limits import SETTINGS_PROBLEMS
 
 SETTINGS_VERSION = 1
 SERVERS = ("openai", "anthropic", "google", "openrouter", "ollama", "llamacpp", "lmstudio", "vllm")
 MODELS = (*SERVERS, "openai-responses", "scripted")
 Consent = Literal["always", "ask", "never"]
-
-
-class SettingsError(Exception):
-    """One sentence: a setting that can't be read or saved, and what to do."""
 
 
 class Part(BaseModel):
@@ -135,8 +130,8 @@ def load(
     """
     environ = os.environ if environ is None else environ
     problems: list[str] = []
-    text = _read(home.settings, problems)
-    data, lines = _parse(text, problems)
+    text = file.read(home.settings, problems)
+    data, lines = file.parse(text, problems)
     newer = isinstance(data.get("version"), int) and data["version"] > SETTINGS_VERSION
     if newer:
         data["version"] = SETTINGS_VERSION
@@ -148,7 +143,7 @@ def load(
             data["model"] = model
         except ValidationError:
             problems.append(
-                f"SHOAL_MODEL: “{_word(model)}” isn't a model's name, so {settings.model} is used; "
+                f"SHOAL_MODEL: “{file.word(model)}” isn't a model's name, so {settings.model} is used; "
                 "write offline, openai:NAME, anthropic:NAME or google:NAME."
             )
     for word in overrides:
@@ -165,7 +160,7 @@ def save(home: Home, changes: Mapping[str, Any]) -> None:
     from tomlkit.exceptions import TOMLKitError
 
     problems: list[str] = []
-    text = _read(home.settings, problems)
+    text = file.read(home.settings, problems)
     if problems:
         raise SettingsError(problems[0])
     try:
@@ -176,13 +171,13 @@ def save(home: Home, changes: Mapping[str, Any]) -> None:
     if isinstance(version, int) and version > SETTINGS_VERSION:
         raise SettingsError("settings.toml was written by a newer Shoal, so it isn't changed here.")
     for key, value in changes.items():
-        _put(document, list(_path(key)), value)
+        _put(document, list(file.path_of(key)), value)
     try:
         Settings.model_validate(document.unwrap())
     except ValidationError as error:
         if any(".".join(map(str, e["loc"])) in changes for e in error.errors()):
             raise SettingsError(_sentence(error.errors()[0], "settings")) from error
-    _write(home, tomlkit.dumps(document))
+    file.write(home, tomlkit.dumps(document))
 
 
 def documented(model: type[BaseModel] = Settings, prefix: str = "") -> Iterator[tuple[str, Any, str]]:
@@ -193,73 +188,6 @@ def documented(model: type[BaseModel] = Settings, prefix: str = "") -> Iterator[
             yield from documented(kind, f"{prefix}{name}.")
         else:
             yield prefix + name, info.default, info.description or ""
-
-
-# -- reading
-
-
-def _read(path: Path, problems: list[str]) -> str:
-    """The file's text; "" when there is none or it can't be used."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(SETTINGS_BYTES + 1)
-        mode = path.stat().st_mode
-    except FileNotFoundError:
-        return ""
-    except IsADirectoryError:
-        problems.append("settings.toml is a folder, so the defaults are used; put a file there.")
-        return ""
-    except OSError as error:
-        why = error.strerror or "it failed"
-        problems.append(f"settings.toml couldn't be read ({why}), so the defaults are used; look at its permissions.")
-        return ""
-    if len(raw) > SETTINGS_BYTES:
-        problems.append("settings.toml is larger than 1 MB, so the defaults are used; is it the right file?")
-        return ""
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        problems.append("settings.toml isn't UTF-8 text, so the defaults are used; save it as UTF-8.")
-        return ""
-    if re.search(r"^\s*api_key\s*=", text, re.M) and mode & 0o077 and os.name == "posix":
-        problems.append("settings.toml holds a key and others can read it: run chmod 600 on it.")
-    return text
-
-
-def _parse(text: str, problems: list[str]) -> tuple[dict[str, Any], dict[str, int]]:
-    """The file's data, and the line of each dotted key. A line with a mistake is left out, so the others hold."""
-    lines = text.replace("\r\n", "\n").split("\n")
-    for _ in range(SETTINGS_PROBLEMS):
-        try:
-            data = tomllib.loads("\n".join(lines))
-        except tomllib.TOMLDecodeError as error:
-            found = re.search(r"line (\d+)", str(error))
-            number = min(int(found[1]), len(lines)) if found else len(lines)
-            while number > 1 and not lines[number - 1].strip():
-                number -= 1  # the end of the file stands for the line that wasn't closed
-            key = re.match(r"\s*([\w.\"'-]+)\s*=?", lines[number - 1])
-            what = f"`{_word(key[1])}`" if key else "this line"
-            problems.append(f"settings.toml, line {number}: {what} has a mistake in it, so it isn't used.")
-            lines[number - 1] = ""
-            continue
-        except RecursionError:
-            break
-        return data, _line_numbers(lines)
-    problems.append("settings.toml has too many mistakes, so the defaults are used.")
-    return {}, {}
-
-
-def _line_numbers(lines: list[str]) -> dict[str, int]:
-    table = ""
-    numbers: dict[str, int] = {}
-    for number, line in enumerate(lines, 1):
-        if header := re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line):
-            table = ".".join(_path(header[1]))
-            numbers.setdefault(table, number)
-        elif pair := re.match(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""", line):
-            path = ".".join(_path(pair[1]))
-            numbers.setdefault(f"{table}.{path}" if table else path, number)
-    return numbers
 
 
 def _fit(
@@ -297,7 +225,7 @@ def _take_out(data: dict[str, Any], loc: list[str]) -> list[str]:
 
 
 def _sentence(problem: Any, where: str, dotted: str | None = None) -> str:
-    key = _word(dotted if dotted is not None else ".".join(str(p) for p in problem["loc"]))
+    key = file.word(dotted if dotted is not None else ".".join(str(p) for p in problem["loc"]))
     if problem["type"] == "extra_forbidden":
         return f"{where}: there is no setting `{key}`; it isn't used."
     if key == "mode":
@@ -310,35 +238,26 @@ def _sentence(problem: Any, where: str, dotted: str | None = None) -> str:
 def _override(data: dict[str, Any], word: str) -> tuple[Settings, dict[str, Any]]:
     key, equals, raw = word.partition("=")
     if not equals or not key.strip():
-        raise SettingsError(f"--set {_word(word)}: write it as key=value, such as --set model=offline.")
+        raise SettingsError(f"--set {file.word(word)}: write it as key=value, such as --set model=offline.")
     try:
         value = tomllib.loads(f"v = {raw}")["v"]
     except tomllib.TOMLDecodeError:
         value = raw
     changed = _copy(data)
-    _put(changed, ["keys", key.strip()[5:]] if key.startswith("keys.") else list(_path(key)), value)
+    _put(changed, ["keys", key.strip()[5:]] if key.startswith("keys.") else list(file.path_of(key)), value)
     for candidate in (value, raw):  # `--set model=5` may mean the text "5"
-        _put(changed, ["keys", key.strip()[5:]] if key.startswith("keys.") else list(_path(key)), candidate)
+        _put(changed, ["keys", key.strip()[5:]] if key.startswith("keys.") else list(file.path_of(key)), candidate)
         try:
             return Settings.model_validate(changed), changed
         except ValidationError as error:
             problem = error.errors()[0]
     if problem["type"] == "extra_forbidden":
-        raise SettingsError(f"--set: there is no setting {_word(key)}; `shoal doctor --settings` lists them all.")
+        raise SettingsError(f"--set: there is no setting {file.word(key)}; `shoal doctor --settings` lists them all.")
     why = str(problem["msg"]).removeprefix("Value error, ")
-    raise SettingsError(f"--set {_word(key)}: {why}.")
+    raise SettingsError(f"--set {file.word(key)}: {why}.")
 
 
 # -- little things
-
-
-def _word(text: str) -> str:
-    return safe_text(text, one_line=True, limit=60)
-
-
-def _path(key: str) -> Iterator[str]:
-    for found in re.finditer(r"""\s*(?:"([^"]*)"|'([^']*)'|([^.]+))\s*(?:\.|$)""", key):
-        yield (found[1] or found[2] or found[3] or "").strip()
 
 
 def _leaves(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -364,17 +283,4 @@ def _put(data: Any, path: list[str], value: Any) -> None:
         data[path[-1]] = value
 
 
-def _write(home: Home, text: str) -> None:
-    """Written beside and renamed, 0600: a reader sees the old file or the new one, never a mix."""
-    beside = home.settings.with_name(f".{new_id('settings')}.toml")
-    try:
-        home.ensure()
-        descriptor = os.open(beside, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(home.settings)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise SettingsError(f"settings.toml couldn't be saved ({error.strerror or 'it failed'}).") from error
+__all__ = ["MODELS", "SERVERS", "Settings", "SettingsError", "documented", "load", "save"]

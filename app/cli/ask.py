@@ -77,6 +77,8 @@ async def _turn(context: Context, args: argparse.Namespace) -> tuple[Said, Any]:
     from app.session.bus import Lagged
 
     services = await build(context.home, context.settings, clock_of(os.environ))
+    for notice in services.store.notices:
+        say(notice)
     try:
         said = Said(await _chat(services, args))
         bus = services.session.bus.subscribe()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from app.aio import TaskSet
 from app.cli import version
 from app.cli.context import clock_of, opened
+from app.cli.failures import say
 from app.cli.pipes import LinesIn, LinesOut
 from app.cli.protocol import (
     PROTOCOL,
@@ -65,6 +66,8 @@ async def _serve(home: Any, settings: Any) -> int:
     from app.services import build
 
     services = await build(home, settings, clock_of(os.environ))
+    for notice in services.store.notices:
+        say(notice)
     try:
         await Headless(services, on_end=_last_resort).serve()
     finally:

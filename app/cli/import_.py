@@ -35,6 +35,8 @@ def run(args: argparse.Namespace) -> int:
     context.home.ensure()
     store = Store.open(context.home.root, clock_of(os.environ))
     try:
+        for notice in store.notices:
+            say(notice)
         report = import_file(store, args.file, project=project, clean=clean, progress=_Progress())
         search = SearchService(
             store, context.home.index, spans=secrets.spans, spans_version=secrets.SHAPES_VERSION, redact=clean
