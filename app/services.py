@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,13 +18,14 @@ from app.history.search_chats import SearchChats
 from app.history.surface import SurfaceGate
 from app.paths import Home
 from app.ports import Inbox, Turn, Wires
+from app.providers.endpoints import PRESETS
 from app.providers.offline import OfflineWire
 from app.providers.wires import WireFinder
 from app.session.asks import Asks
 from app.session.bus import Bus
 from app.session.desk import Defaults
 from app.session.session import Catching, Session
-from app.settings import Settings
+from app.settings import SERVERS, Settings
 from app.tools.base import Gate, OpenGate, Tool
 from app.tools.registry import Registry
 from app.tools.toolbox import TurnToolbox, context_of
@@ -79,7 +80,24 @@ async def build(
     await asyncio.to_thread(home.ensure)
     clock = clock or SystemClock()
     store = await asyncio.to_thread(Store.open, home.root, clock)
-    redactor = Redactor(_given_keys(settings))
+    try:
+        return await _over(store, home, settings, clock, wires, tools, gate, on_notice)
+    except BaseException:
+        await asyncio.to_thread(store.close)  # so that the home is free again
+        raise
+
+
+async def _over(
+    store: Store,
+    home: Home,
+    settings: Settings,
+    clock: Clock,
+    wires: Wires | None,
+    tools: Sequence[Tool],
+    gate: Gate | None,
+    on_notice: Callable[[str], None] | None,
+) -> Services:
+    redactor = Redactor(_known_keys(settings, os.environ))
 
     def clean(text: str) -> str:
         return secrets.clean(redactor.clean(text))
@@ -163,7 +181,8 @@ def _found(around: list[Services]) -> list[str]:
     return [one.words for one in found]
 
 
-def _given_keys(settings: Settings) -> list[str]:
-    """The keys written in the settings; those of the environment are added when a wire uses them."""
-    parts = (settings.providers.openai, settings.providers.anthropic, settings.providers.google)
-    return [part.api_key.get_secret_value() for part in parts if part.api_key is not None]
+def _known_keys(settings: Settings, environ: Mapping[str, str]) -> list[str]:
+    """Every provider key there is, in the settings or the environment, whether a wire uses it or not."""
+    names = {name for preset in PRESETS for name in preset.key_envs}
+    names |= {part.key_env for name in SERVERS if (part := getattr(settings.providers, name)).key_env}
+    return [*settings.providers.given_keys(), *(environ[name] for name in sorted(names) if environ.get(name))]

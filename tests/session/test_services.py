@@ -125,6 +125,29 @@ async def test_keys_of_the_settings_are_hidden_from_tool_results(tmp_path):
         await services.close()
 
 
+async def test_keys_of_the_environment_are_known_before_any_wire_uses_them(tmp_path, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "an-unusual-key-of-no-known-shape-88")
+    home = Home(tmp_path)
+    services = await build(home, settings_of(home))
+    assert "shape-88" not in services.redactor.clean("x an-unusual-key-of-no-known-shape-88 y")
+    await services.close()
+
+
+async def test_a_home_is_free_again_when_building_fails(tmp_path, monkeypatch):
+    from app import services as module
+
+    home = Home(tmp_path)
+
+    def failing(*args, **more):
+        raise RuntimeError("no index today")
+
+    monkeypatch.setattr(module, "SearchService", failing)
+    with pytest.raises(RuntimeError):
+        await build(home, settings_of(home))
+    monkeypatch.undo()
+    await (await build(home, settings_of(home))).close()
+
+
 def test_building_imports_no_screen_and_no_provider_sdk(tmp_path):
     code = (
         "import asyncio, sys, pathlib\n"
