@@ -73,13 +73,44 @@ class NoticeRow(Row):
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeRow(Row):
+    """A change set: which files, and whether it was undone. `left`: files an undo left alone."""
+
+    label: str = ""
+    files: tuple[ev.FileChange, ...] = ()
+    shared: bool = False
+    undoable: bool = True
+    undone: bool = False
+    left: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRow(Row):
+    """A background process, running while `ended` is None."""
+
+    command: str = ""
+    folder: str = ""
+    ended: str | None = None
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRow(Row):
+    """Something remembered: pending, kept or forgotten."""
+
+    kind: str = "fact"
+    content: str = ""
+    state: Literal["kept", "pending", "forgotten"] = "kept"
+
+
+@dataclass(frozen=True, slots=True)
 class UnknownRow(Row):
     """An event of a newer Shoal."""
 
     type: str = ""
 
 
-AnyRow = SaidRow | ToolRow | LookRow | PermissionRow | NoticeRow | UnknownRow
+AnyRow = SaidRow | ToolRow | LookRow | PermissionRow | NoticeRow | ChangeRow | ProcessRow | MemoryRow | UnknownRow
 Rows = dict[str, AnyRow]
 
 HIDDEN_TOOLS = frozenset({"search_chats", "read_chat"})  # their look rows stand for them
@@ -142,4 +173,18 @@ def _next_row(old: AnyRow | None, key: str, stored: ev.Stored) -> AnyRow | None:
             words = e.error or ("Stopped" if e.outcome == "interrupted" else "The reply didn't finish")
             level: Literal["info", "error"] = "error" if e.outcome == "error" else "info"
             return NoticeRow(key, at, seq, words, level, retry=True, code=e.code)
+        case ev.FilesChanged() as e:
+            return ChangeRow(key, at, seq, e.label, e.files, e.shared, e.undoable)
+        case ev.FilesRestored() as e if isinstance(old, ChangeRow):
+            return replace(old, undone=e.direction == "undo", left=e.left)
+        case ev.ProcessStarted() as e:
+            return ProcessRow(key, at, seq, e.command, e.folder)
+        case ev.ProcessEnded() as e if isinstance(old, ProcessRow):
+            return replace(old, ended=e.reason, exit_code=e.exit_code)
+        case ev.MemorySaved() as e:
+            return MemoryRow(key, at, seq, e.kind, e.content, "pending" if e.pending else "kept")
+        case ev.MemoryForgotten() if isinstance(old, MemoryRow):
+            return replace(old, state="forgotten")
+        case ev.MemoryDecided() as e if isinstance(old, MemoryRow):
+            return replace(old, state="kept" if e.decision == "keep" else "forgotten")
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from . import chat, talk, tools, turn
+from . import chat, talk, tools, turn, work
 from .base import (
     ChatStatus,
     Decision,
@@ -52,10 +52,20 @@ from .tools import (
     ToolStarted,
 )
 from .turn import Joined, StepFinished, StepStarted, TurnCompleted, TurnStarted, Usage
+from .work import (
+    FileChange,
+    FilesChanged,
+    FilesRestored,
+    MemoryDecided,
+    MemoryForgotten,
+    MemorySaved,
+    ProcessEnded,
+    ProcessStarted,
+)
 
 EVENT_TYPES: Mapping[str, type[Event]] = {
     cls.model_fields["type"].default: cls
-    for family in (chat, talk, turn, tools)
+    for family in (chat, talk, turn, tools, work)
     for cls in vars(family).values()
     if isinstance(cls, type) and issubclass(cls, Event) and cls is not Event
 }
@@ -91,11 +101,17 @@ __all__ = [
     "Decision",
     "Effect",
     "Event",
+    "FileChange",
+    "FilesChanged",
+    "FilesRestored",
     "ForwardedMessage",
     "ImportAdded",
     "Joined",
     "LookChat",
     "LookLine",
+    "MemoryDecided",
+    "MemoryForgotten",
+    "MemorySaved",
     "Mode",
     "Notice",
     "OptionsChanged",
@@ -104,6 +120,8 @@ __all__ = [
     "Part",
     "PermissionRequested",
     "PermissionResolved",
+    "ProcessEnded",
+    "ProcessStarted",
     "StatusChanged",
     "StepFinished",
     "StepStarted",

@@ -44,6 +44,8 @@ class PermissionRequested(Event):
     input: dict[str, Any] = {}
     summary: str = ""
     detail: str = ""
+    preview: str = ""  # the exact command or diff, whole; filtered
+    place: str = ""  # the folder, the full resolved path, or the host
     taint: str | None = None
     lasting: bool = False
     once: bool = False

@@ -43,6 +43,18 @@ SAMPLES: tuple[Event, ...] = (
     ev.StepStarted(turn_id="r_1", step=0, joined=(ev.Joined(kind="now", text="It is May."),)),
     ev.StepFinished(turn_id="r_1", step=0, usage=ev.Usage(input_tokens=3, output_tokens=4)),
     ev.TurnCompleted(turn_id="r_1", outcome="error", error="No answer came.", code="timeout"),
+    ev.FilesChanged(
+        change_id="f_1",
+        call_id="t_1",
+        label="Edited a.py",
+        files=(ev.FileChange(path="a.py", change="changed", added=3, removed=1, before="ab", after="cd"),),
+    ),
+    ev.FilesRestored(change_id="f_1", direction="undo", files=("a.py",)),
+    ev.ProcessStarted(process_id="s_1", call_id="t_3", command="make serve", folder="/home/me/trips"),
+    ev.ProcessEnded(process_id="s_1", exit_code=0),
+    ev.MemorySaved(memory_id="y_1", kind="preference", content="Trams, not taxis."),
+    ev.MemoryForgotten(memory_id="y_1"),
+    ev.MemoryDecided(memory_id="y_2", decision="keep"),
 )
 
 _ids = st.sampled_from(["a", "b", "c", "d"])  # few, so that events of one row meet in any order
@@ -51,7 +63,19 @@ _words = st.text(max_size=20)
 
 def _with_ids(sample: Event) -> st.SearchStrategy[Event]:
     names = [
-        n for n in ("message_id", "call_id", "permission_id", "turn_id", "look_id", "notice_id") if n in vars(sample)
+        n
+        for n in (
+            "message_id",
+            "call_id",
+            "permission_id",
+            "turn_id",
+            "look_id",
+            "notice_id",
+            "change_id",
+            "process_id",
+            "memory_id",
+        )
+        if n in vars(sample)
     ]
     fields = dict.fromkeys(names, _ids) | ({"text": _words} if "text" in vars(sample) else {})
     return st.fixed_dictionaries(fields).map(lambda changed: sample.model_copy(update=changed))
