@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -92,6 +93,7 @@ PRESETS: tuple[Preset, ...] = (
         how="Start it with: vllm serve MODEL",
     ),
 )
+THINKERS = re.compile(r"(^|/)(o[134](-|$)|gpt-([5-9]|oss)|gemini-(2\.5|[3-9])|deepseek-r|qwq)|reason|think")
 ADDED_PATHS = {"anthropic": "/v1", "google": "/v1beta"}
 BY_NAME = {preset.name: preset for preset in PRESETS}
 
@@ -132,6 +134,11 @@ class Endpoint:
     def local(self) -> bool:
         """Whether it runs on this computer."""
         return is_loopback(self.host)
+
+    @property
+    def thinks(self) -> bool:
+        """Whether its model may think for minutes before the first event."""
+        return THINKERS.search(self.model.casefold()) is not None
 
     @property
     def label(self) -> str:

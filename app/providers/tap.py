@@ -80,8 +80,10 @@ class Tap(httpx2.AsyncBaseTransport):
                 "openai-project",
             ):
                 del request.headers[name]
-        if self._at.protocol == "anthropic" and self._at.key and not self._at.official:
-            request.headers["x-api-key"] = self._at.key  # servers that copy Anthropic's may know only this one
+        if self._at.protocol == "anthropic" and self._at.key:
+            request.headers["authorization"] = f"Bearer {self._at.key}"  # never another token of the environment
+            if not self._at.official:
+                request.headers["x-api-key"] = self._at.key  # servers that copy Anthropic's may know only this one
         request.headers["user-agent"] = "shoal"
         request.headers["accept-encoding"] = "identity"
         if not self._at.key:
@@ -173,7 +175,7 @@ class TidyBody(httpx2.AsyncByteStream):
             if self._events > events or splitter.lines > lines:
                 real = now() if self._events > events else real
                 sign, events, lines = now(), self._events, splitter.lines
-            limit = times.between if events else times.first
+            limit = times.between if self._ear.began else times.first  # a model that thinks says nothing yet
             until = min(sign + limit, real + max(times.quiet, limit))
             over = self._ear.ended or self._ear.finish is not None
             if over:  # only the usage and the end of the body may follow

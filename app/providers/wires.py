@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from app.providers.tap import Tap, Times
 
 log = logging.getLogger("shoal.providers")
+PLACEHOLDERS = frozenset(("none", "dummy", "empty", "ollama", "lm-studio", "not-needed", "no-key", "api-key", "nokey"))
 _LOADED: set[str] = set()  # protocols whose SDK is imported
 
 
@@ -107,7 +108,7 @@ class WireFinder:
                 self._others[model] = _offline() if model == "offline" else _scripted(model.partition(":")[2])
             return self._others[model]
         at = find(model, self._settings, self._environ)
-        if looks_like_key(at.key):
+        if at.key and at.key.casefold() not in PLACEHOLDERS:
             self._redactor.add(at.key)
         proxy_for(at, self._environ)  # a proxy that can't be used is said now
         return ApiWire(at, self)
@@ -128,10 +129,11 @@ class WireFinder:
             return self._pools[key]
 
     def times(self, at: Endpoint) -> Times:
-        """The time limits for an endpoint; a server on this computer may load its model first."""
+        """The time limits for an endpoint; longer where a model may be loaded first, or thinks before it says a word."""
         from app.providers.tap import Times
 
-        return self._times or (Times(first=limits.FIRST_EVENT_LOCAL_SECONDS) if at.local else Times())
+        patient = at.local or at.thinks
+        return self._times or (Times(first=limits.FIRST_EVENT_LOCAL_SECONDS) if patient else Times())
 
     @property
     def clock(self) -> Clock:
@@ -157,11 +159,6 @@ class WireFinder:
         pools, self._pools = list(self._pools.values()), {}
         for pool in pools:
             await pool.aclose()
-
-
-def looks_like_key(key: str) -> bool:
-    """Whether a key is one, rather than a word that servers without keys are given, such as `none` or `lm-studio`."""
-    return len(key) >= 16 or (len(key) >= 6 and any(c.isdigit() for c in key))
 
 
 async def load_sdk(at: Endpoint) -> None:
@@ -238,6 +235,8 @@ class ApiWire:
 
     def _error(self, failure: Failure, request: ModelRequest) -> WireError:
         """The failure as one clean sentence, and a filtered line in the log."""
+        if key := self.at.key:  # however short it is
+            failure = replace(failure, words=failure.words.replace(key, "•••"))
         sentence = failures.spoken(failure, self.finder.clean, sent_text(request))
         log.warning("%s: %s: %s", self.at.preset.name, failure.code, sentence)
         return WireError(sentence, failure.code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,23 @@ NOWHERE = {
 }  # the discard port: nothing listens
 
 
+opened: list[WireFinder] = []
+
+
 def around(**env: str) -> Catalogue:
     """A catalogue over an environment of its own."""
     environ = NOWHERE | env
-    return Catalogue(WireFinder(None, Redactor(), environ=environ), None, environ)
+    wires = WireFinder(None, Redactor(), environ=environ)
+    opened.append(wires)
+    return Catalogue(wires, None, environ)
+
+
+@pytest.fixture(autouse=True)
+async def closed() -> AsyncIterator[None]:
+    """Close what a test opened."""
+    yield
+    while opened:
+        await opened.pop().close()
 
 
 async def test_an_empty_computer_has_nothing() -> None:

@@ -218,6 +218,12 @@ def test_paths_that_sdks_add_themselves_are_taken_off() -> None:
     assert find("google:m", None, {"GOOGLE_BASE_URL": "http://x/v1beta"}).base_url == "http://x"
 
 
+def test_models_that_think_first_are_waited_for_longer() -> None:
+    thinks = {"gpt-5-mini": True, "o3": True, "openai/o4-mini": True, "gpt-4o": False, "claude-x": False, "foo1": False}
+    for name, expected in thinks.items():
+        assert find(f"openai:{name}", None, KEYED).thinks is expected
+
+
 def test_a_key_with_odd_characters_is_refused_without_showing_it() -> None:
     with pytest.raises(WireError, match="OPENAI_API_KEY holds something") as raised:
         find("openai:m", None, {"OPENAI_API_KEY": "sk-abc\u2026def"})

@@ -672,6 +672,11 @@ async def test_p12_an_error_that_repeats_key_prompt_and_hostile_text_is_cleaned(
     assert "rash" not in got.sentence and got.code == "refused"
 
 
+async def test_p12_even_a_short_key_is_not_shown() -> None:
+    got, _ = await say("openai:m", plain(400, {"error": {"message": "bad key abcd"}}), env={"OPENAI_API_KEY": "abcd"})
+    assert "abcd" not in clean_sentence(got)
+
+
 async def test_p12_the_filter_of_shapes_is_used_before_the_cut() -> None:
     other = "ghp_" + "a1B2" * 9
     body = {"error": {"message": "x" * (failures.SERVER_WORDS_CHARS - 15) + other}}

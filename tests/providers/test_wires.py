@@ -36,9 +36,11 @@ async def test_the_first_words_are_there_before_the_last_are_sent(model: str, sp
         whole = speak.text("early", "late")
         at = next(i for i, piece in enumerate(whole.pieces) if b"late" in piece)
         server.say(Reply((*whole.pieces[:at], Hang())))
-        stream = finder(server.url).wire(model).stream(request(model))
+        found = finder(server.url)
+        stream = found.wire(model).stream(request(model))
         assert await anext(stream) == TextDelta("early")
         await stream.aclose()
+        await found.close()
 
 
 @wires
