@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from store.rows import AnyRow, LookRow, NoticeRow, PermissionRow, SaidRow, ToolRow, UnknownRow
+from store.rows import (
+    AnyRow,
+    ChangeRow,
+    LookRow,
+    MemoryRow,
+    NoticeRow,
+    PermissionRow,
+    ProcessRow,
+    SaidRow,
+    ToolRow,
+    UnknownRow,
+)
 from widgets.row import Row
 
 from .answered_row import Answered
@@ -28,6 +39,8 @@ def widget_for(model: AnyRow, now_ms: int = 0) -> Row:
             return Notice(model)
         case UnknownRow():
             return Unknown(model)
+        case ChangeRow() | ProcessRow() | MemoryRow():
+            return Unknown(UnknownRow(model.key, model.at, model.seq, type(model).__name__))
 
 
 __all__ = ["Answered", "Notice", "PastChatsLook", "Said", "ToolCall", "Unknown", "widget_for"]
