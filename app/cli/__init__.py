@@ -101,7 +101,7 @@ def _screen(words: list[str]) -> int:
     from app import tui
     from app.cli.context import opened
 
-    context = opened(words, quiet=True)
+    context = opened(words, quiet=True, writes=True)
     return tui.run(context.home, context.settings, context.problems)
 
 

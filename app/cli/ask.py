@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         raise CliError("there is nothing to say.", USAGE)
     if len(args.text) > MESSAGE_CHARS:
         raise CliError(f"a message has at most {MESSAGE_CHARS:,} characters.", USAGE)
-    context = opened([*args.set, *([f"model={args.model}"] if args.model else [])])
+    context = opened([*args.set, *([f"model={args.model}"] if args.model else [])], writes=True)
     said, clean = asyncio.run(_turn(context, args))
     if args.json:
         print(json.dumps(_line(said, clean), ensure_ascii=False))

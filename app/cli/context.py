@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -45,12 +46,18 @@ class Context:
     problems: tuple[str, ...]
 
 
-def opened(words: Sequence[str], *, quiet: bool = False) -> Context:
-    """The context; problems of the settings are said on the error stream unless `quiet`."""
+def opened(words: Sequence[str], *, quiet: bool = False, writes: bool = False) -> Context:
+    """The context; problems of the settings are said on the error stream unless `quiet`.
+
+    A command that `writes` makes the home, so that its log has a place from the first start on.
+    """
     from app.diagnostics import start_log
 
     home = Home.default()
     settings, problems = load(home, words)
+    if writes:
+        with contextlib.suppress(OSError):  # said in words when the store is opened
+            home.ensure()
     if home.root.is_dir():
         start_log(home, cleaner(settings))
     for problem in () if quiet else problems:

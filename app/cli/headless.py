@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
         print(json.dumps(schema(), indent=1, ensure_ascii=False))
         return 0
-    context = opened(args.set)
+    context = opened(args.set, writes=True)
     return asyncio.run(_serve(context.home, context.settings))
 
 

@@ -29,10 +29,9 @@ def run(args: argparse.Namespace) -> int:
     from store.log import Store
     from store.search import SearchService
 
-    context = opened(args.set)
+    context = opened(args.set, writes=True)
     clean = cleaner(context.settings)
     project = folder(args.project) or folder(context.settings.folder or ".") or ""
-    context.home.ensure()
     store = Store.open(context.home.root, clock_of(os.environ))
     try:
         for notice in store.notices:
