@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from app.services import Services
     from app.tui import ShoalApp
 
-PAUSE_SECONDS = 0.05  # after the first letter; and no longer, so that the list keeps up with the fingers
+APART_SECONDS = 0.05  # between two searches while keys arrive; the first key after a pause is looked for at once
 SETTLED_SECONDS = 0.25  # without a key: the search a tool would make
 PREVIEW_FROM = 100  # columns
 PREVIEW_SECONDS = 0.06
@@ -83,6 +84,7 @@ class SearchScreen(ModalScreen[Picked | None]):
         self._finder = Finder(services.search, lambda: self._sorted, services.clock)
         self._found = self._finder.at_once("")
         self._tasks = WatchedTasks(lambda error: self.app.fault(error))
+        self._looked = 0.0  # when the index was asked last
         self._asked = 0  # the number of the newest question
         self._lines: SearchAnswer | None = None  # the lines that are shown
         self._pending = False  # newer words are being looked for
@@ -165,14 +167,16 @@ class SearchScreen(ModalScreen[Picked | None]):
         self._pending = True
         self._show(now)
         number = self._asked
-        if len(now.words) <= 1:
+        wait = self._looked + APART_SECONDS - monotonic()
+        if wait <= 0:
             self._look(now, number, typing=True)
         else:
-            self._pause = self.set_timer(PAUSE_SECONDS, lambda: self._look(now, number, typing=True))
+            self._pause = self.set_timer(wait, lambda: self._look(now, number, typing=True))
         self._settled = self.set_timer(SETTLED_SECONDS, lambda: self._look(now, number, typing=False))
 
     def _look(self, found: Found, number: int, *, typing: bool) -> None:
         if number == self._asked:
+            self._looked = monotonic()
             self._tasks.spawn(self._ask(found, number, typing), "search")
 
     async def _ask(self, found: Found, number: int, typing: bool) -> None:
