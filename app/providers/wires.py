@@ -129,7 +129,7 @@ class WireFinder:
             return self._pools[key]
 
     def times(self, at: Endpoint) -> Times:
-        """The time limits for an endpoint; longer where a model may be loaded first, or thinks before it says a word."""
+        """The time limits for an endpoint; longer where a model loads or thinks first."""
         from app.providers.tap import Times
 
         patient = at.local or at.thinks
