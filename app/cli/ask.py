@@ -7,7 +7,9 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
@@ -60,7 +62,10 @@ def run(args: argparse.Namespace) -> int:
     if len(args.text) > MESSAGE_CHARS:
         raise CliError(f"a message has at most {MESSAGE_CHARS:,} characters.", USAGE)
     context = opened([*args.set, *([f"model={args.model}"] if args.model else [])], writes=True)
-    said, clean = asyncio.run(_turn(context, args))
+    try:
+        said, clean = asyncio.run(_turn(context, args))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None  # SIGTERM and SIGHUP end it as ctrl-c does: the turn is closed, all is kept
     if args.json:
         print(json.dumps(_line(said, clean), ensure_ascii=False))
     elif said.texts:
@@ -76,6 +81,10 @@ async def _turn(context: Context, args: argparse.Namespace) -> tuple[Said, Any]:
     from app.services import build
     from app.session.bus import Lagged
 
+    me = asyncio.current_task()
+    if me is not None and threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+            asyncio.get_running_loop().add_signal_handler(number, me.cancel)
     services = await build(context.home, context.settings, clock_of(os.environ))
     for notice in services.store.notices:
         say(notice)

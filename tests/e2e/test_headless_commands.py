@@ -6,12 +6,15 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from store.log import Store
 from tests.e2e.headless_client import SHOAL, Client, environment, script, shoal
 
 BENCH = Path(__file__).parents[3] / "shared" / "bench" / "locomo-dev.jsonl.gz"
@@ -111,6 +114,40 @@ def test_ask_says_in_one_line_what_failed(home: Path, tmp_path: Path) -> None:
     assert done.returncode == 1 and done.stdout == "half \n" and "The server went away." in one_line(done.stderr)
     done = shoal(home, "ask", "x", "--model", "openai:none")
     assert done.returncode == 1 and "OPENAI_API_KEY" in one_line(done.stderr)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_ask_that_is_stopped_ends_its_turn_and_keeps_what_came(home: Path, tmp_path: Path, number: int) -> None:
+    model = script(tmp_path / "s.json", ["some words ", {"delay": 60}])
+    words = [*SHOAL, "ask", "the heron", "--model", model]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, env=environment(home)) as process:
+        wait_until(lambda: streaming(home))
+        process.send_signal(number)
+        began = time.monotonic()
+        _, error = process.communicate(timeout=10)
+        assert process.returncode == 1 and one_line(error.decode()) and time.monotonic() - began < 4
+    chat = json.loads(shoal(home, "search", "heron", "--json").stdout)["chats"][0]["chat"]
+    kept = [json.loads(line) for line in shoal(home, "export", chat, "--format", "json").stdout.splitlines()]
+    assert kept[-1]["type"] == "turn.completed" or any(x.get("outcome") == "interrupted" for x in kept)
+    assert any(x["type"] == "assistant.done" and x["unfinished"] for x in kept)
+
+
+def streaming(home: Path) -> bool:
+    if not (home / "store.db").exists():
+        return False
+    store = Store.open(home, readonly=True)
+    try:
+        return any(s.event.type == "step.started" for s in store.events())
+    finally:
+        store.close()
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    time.sleep(0.3)
 
 
 def test_one_writer_a_home_and_readers_always(home: Path, file: Path) -> None:
