@@ -46,7 +46,7 @@ class DeckScreen(DeckSlash):
 
     async def on_mount(self) -> None:
         """Read the chats, restore the deck, then follow the log."""
-        self.frames = Frames(self.session.bus, self.draw, self.session.live_text)
+        self.frames = Frames(self.session.bus, self.draw, self.session.live_text, covered=lambda: not self.is_current)
         self.tasks.spawn(self.frames.run(), "frames")
         self._listen_to_store()
         self.chats = {s.id: s for s in await self.store.read(self.store.summaries)}

@@ -14,6 +14,7 @@ from store.rows import SaidRow
 if TYPE_CHECKING:
     from app.session.bus import Bus, Lagged, Live
 
+COVERED_SECONDS = 0.5  # between two frames under another screen, whose every paint would draw the deck again
 Key = tuple[str, str]  # chat, message id
 
 
@@ -60,7 +61,10 @@ class Frame:
 
 
 class Frames:
-    """Reads the bus; `draw` gets a frame at most `fps` times a second. `heal` gives a torn message's text so far."""
+    """Reads the bus; `draw` gets a frame at most `fps` times a second, and less often while the deck is `covered`.
+
+    `heal` gives a torn message's text so far.
+    """
 
     def __init__(
         self,
@@ -68,9 +72,11 @@ class Frames:
         draw: Callable[[Frame], None],
         heal: Callable[[str], SaidRow | None],
         fps: float = FRAMES_A_SECOND,
+        covered: Callable[[], bool] = lambda: False,
     ) -> None:
         self._bus, self._draw, self._heal = bus, draw, heal
         self._gap = 1 / fps
+        self._covered = covered
         self._frame = Frame()
         self._streams: dict[Key, Streaming] = {}
         self._next = 0.0
@@ -122,7 +128,7 @@ class Frames:
 
     def _flush(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer = None
-        self._next = loop.time() + self._gap
+        self._next = loop.time() + (COVERED_SECONDS if self._covered() else self._gap)
         frame, self._frame = self._frame, Frame()
         for key, stream in list(frame.streams.items()):
             if stream.torn:
