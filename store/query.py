@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from store import dates, db, vocab, words
@@ -14,6 +14,8 @@ FORM_WEIGHT: Final = 0.5
 PREFIX_WEIGHT: Final = 0.5
 GROUPS_MOST: Final = 64  # different words of one query; further ones are left out and said
 
+_MUCH: Final = 20  # times as many lines
+_SELDOM: Final = 0.05  # of a word's lines
 _PIECE = re.compile(r'"([^"]*)"?|([^\s"]+)')
 _POSSESSIVE = re.compile(r"['’]s\b", re.I)
 _JOINED = re.compile(r"[^\W_]+(?:[-_./\\@'’]+[^\W_]+)*")  # words joined without a space: searched as a phrase
@@ -27,6 +29,7 @@ class Form:
     terms: tuple[str, ...]
     weight: float = 1.0
     prefix: bool = False
+    df: int = 0  # lines that have it, where that was counted
 
     def match(self) -> str:
         """Quoted for MATCH; terms hold only letters and digits."""
@@ -157,19 +160,20 @@ def word_group(
     """A word: itself, its other forms at half weight, what it starts (if it may go on), its parts as a phrase."""
     stop = not quoted and term in words.STOP_WORDS
     own = total = vocab.df(conn, term)
-    forms = [Form((term,))]
+    forms = [Form((term,), df=own)]
     if not quoted and (last or not stop):
         others = vocab.forms(conn, term)
         total += sum(n for _, n in others)
         if len(term) > 1 and (last or total == 0):
             # what starts with the word covers the word itself and most of its forms
-            starts = Form((term,), PREFIX_WEIGHT if own else 1.0, prefix=True)
-            forms = [Form((term,), 1.0 - PREFIX_WEIGHT), starts] if own else [starts]
+            beginning = vocab.prefix_df(conn, term)
+            starts = Form((term,), PREFIX_WEIGHT if own else 1.0, prefix=True, df=beginning)
+            forms = [Form((term,), 1.0 - PREFIX_WEIGHT, df=own), starts] if own else [starts]
             others = [o for o in others if not o[0].startswith(term)]
-            total = max(total, vocab.prefix_df(conn, term))
+            total = max(total, beginning)
         elif not own and others:
             forms = []
-        forms += [Form((other,), FORM_WEIGHT) for other, _ in others]
+        forms += [Form((other,), FORM_WEIGHT, df=count) for other, count in others]
     if parts:
         forms.append(Form(parts))
     return Group(typed, tuple(forms), total, stop, quoted=quoted, term=term, open_ended=last)
@@ -188,3 +192,16 @@ def singly(conn: db.Connection, found: Sequence[Group], days: Sequence[dates.Nam
     lone = [g for g in out.values() if not g.stop and not (len(g.typed) == 1 and g.typed.isalpha() and not g.unspaced)]
     kept = lone or list(out.values())
     return [g for g in kept if words.fold(g.typed) not in of_dates] or kept
+
+
+def lean(found: Sequence[Group]) -> list[Group]:
+    """Beside a rare word, common ones without their seldom forms.
+
+    SQLite looks a single common word up in the few lines that are left; of alternatives it reads everything.
+    """
+    least = min((g.df for g in found), default=0)
+    return [replace(g, forms=_frequent(g)) if g.df > _MUCH * least and len(g.forms) > 1 else g for g in found]
+
+
+def _frequent(group: Group) -> tuple[Form, ...]:
+    return tuple(f for f in group.forms if f.df >= group.df * _SELDOM) or group.forms

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from store import dates, db, fuzzy, grouping, query, ranking, repair, words
 from store.index import WHO_CODE, ChatEntry, Sizes
 from store.limits import AND_ENOUGH_CHATS, FEW_CHATS, OR_BUDGET, PALETTE_NEWEST
 from store.models import Match, Who
+
+FLOOR: Final = 0.2  # of what the query's words weigh, the best line must have; else nothing was said about it
+FLOOR_WORDS: Final = 3  # shorter queries are answered with whatever is near
+FLOOR_CHATS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +125,8 @@ class Core:
         """Lines with every group of the query, the newest `limit` of them ranked."""
         if not groups or any(g.df == 0 for g in groups):
             return Retrieved(groups=list(groups))
-        return self._ranked(self.all_of(groups), list(groups), 0, filters, limit)
+        groups = query.lean(groups)
+        return self._ranked(self.all_of(groups), groups, 0, filters, limit)
 
     def relaxed(
         self,
@@ -190,7 +196,7 @@ class Core:
             if not self.stopped:
                 raise
             found = replace(found, capped=True)
-        return found
+        return _or_nothing(found)
 
     def _as_many(self, most: int, found: Retrieved, filters: Filters, again: Callable[[Filters], Retrieved]) -> bool:
         """Whether so many chats were found, counting those left out: a search without them takes the same path."""
@@ -203,6 +209,18 @@ def _said_then(finds: ranking.Finds, near: list[float]) -> float:
     """Adds a column for being said then; answers what it weighs, by how few of the candidates were."""
     finds.columns.append(near)
     return ranking.idf(finds.lines, finds.lines * (sum(near) + 1.0) / (len(near) + 1.0))
+
+
+def _or_nothing(found: Retrieved) -> Retrieved:
+    """Nothing, where the best line has next to nothing of what was asked: then nothing was said about it."""
+    known = len(found.groups)
+    if found.lines is None or found.match != "close" or found.read_as or known + len(found.missing) < FLOOR_WORDS:
+        return found
+    nowhere = ranking.idf(found.lines.finds.lines, 0)
+    whole = sum(found.idfs[:known]) + nowhere * len(found.missing)
+    parts = list(zip(found.lines.finds.columns[:known], found.idfs, strict=False))
+    best = max(sum(w for c, w in parts if c[r]) for chat in found.chats[:FLOOR_CHATS] for r in chat.rows[:3])
+    return found if best >= FLOOR * whole else Retrieved(groups=found.groups, missing=found.missing)
 
 
 def _merged(first: Retrieved, loose: Retrieved) -> Retrieved:

@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,13 @@ def run() -> list[dict[str, Any]]:
     ]
 
 
-def cut_hook() -> Cut | None:
-    """What `search_chats` leaves of an answer, where that tool can be asked."""
-    return None
+def cut_hook() -> Cut:
+    """What `search_chats` leaves of the first chats within its 8,000 characters."""
+    from app.history.answers import found_of
+    from app.history.budget import fit_search
+
+    def cut(answer: SearchAnswer) -> set[str]:
+        found = found_of(replace(answer, groups=answer.groups[:LIMIT]), lambda text: text, query_most=200)
+        return {line.message for chat in fit_search(found).chats for line in chat.lines}
+
+    return cut
