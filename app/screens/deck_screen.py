@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual import on
 from textual.app import ComposeResult
@@ -26,6 +26,9 @@ from widgets.row import Row
 from widgets.rows.past_chats_look import PastChatsLook
 from widgets.strip import ChatStrip
 
+if TYPE_CHECKING:
+    from app.services import Services
+
 FEW_CHATS = 500  # up to so many the list follows every frame; with more, twice a second
 LIST_PAUSE = 0.5
 
@@ -35,6 +38,11 @@ class DeckScreen(DeckSlash):
 
     BINDINGS = bindings("deck", priority=True)
     _list_timer: Timer | None = None
+
+    def __init__(self, services: Services) -> None:
+        super().__init__(services)
+        covered = lambda: not self.is_current  # noqa: E731 - a question, not a function of its own
+        self.frames = Frames(self.session.bus, self.draw, self.session.live_text, covered=covered)
 
     def compose(self) -> ComposeResult:
         """From top to bottom, left to right."""
@@ -185,9 +193,13 @@ class DeckScreen(DeckSlash):
             case _:
                 pass
 
+    def on_screen_resume(self) -> None:
+        """Another screen closed."""
+        self.frames.catch_up()
+
     def _each_second(self) -> None:
         """Times move on."""
-        if any(c.turn_id for c in (self.chats.get(i) for i in self.columns) if c):
+        if self.is_current and any(c.turn_id for c in (self.chats.get(i) for i in self.columns) if c):
             self.refresh_words()
 
     # -- what the parts of the screen say

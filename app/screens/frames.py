@@ -14,7 +14,7 @@ from store.rows import SaidRow
 if TYPE_CHECKING:
     from app.session.bus import Bus, Lagged, Live
 
-COVERED_SECONDS = 0.5  # between two frames under another screen, whose every paint would draw the deck again
+COVERED_SECONDS = 2.0  # between two frames under another screen, where nobody reads them
 Key = tuple[str, str]  # chat, message id
 
 
@@ -95,6 +95,12 @@ class Frames:
             subscription.close()
             if self._timer is not None:
                 self._timer.cancel()
+
+    def catch_up(self) -> None:
+        """Draw what waits now: the deck is uncovered."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._flush(asyncio.get_running_loop())
 
     def streaming(self, chat: str) -> Streaming | None:
         """The message that streams in a chat now, as far as it was heard."""

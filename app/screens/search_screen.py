@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from app.tui import ShoalApp
 
 APART_SECONDS = 0.05  # between two searches while keys arrive; the first key after a pause is looked for at once
+ANSWER_SECONDS = 0.06  # an answer that comes within this is painted once, with the titles
 SETTLED_SECONDS = 0.25  # without a key: the search a tool would make
 PREVIEW_FROM = 100  # columns
 PREVIEW_SECONDS = 0.06
@@ -91,6 +92,7 @@ class SearchScreen(ModalScreen[Picked | None]):
         self._choose_when: bool | None = None  # Enter (in a new column or not) came before the answer
         self._pause: Timer | None = None
         self._settled: Timer | None = None
+        self._titles: Timer | None = None
         self._previewing: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -156,7 +158,7 @@ class SearchScreen(ModalScreen[Picked | None]):
         self._asked += 1
         self.query_one(Results).restart()
         now = self._finder.at_once(typed[: QUERY_CHARS + 1])
-        for timer in (self._pause, self._settled):
+        for timer in (self._pause, self._settled, self._titles):
             if timer is not None:
                 timer.stop()
         if not now.words and not now.filtered.any:
@@ -165,14 +167,20 @@ class SearchScreen(ModalScreen[Picked | None]):
             self._show(now)
             return
         self._pending = True
-        self._show(now)
+        self._found = now
         number = self._asked
+        self._titles = self.set_timer(ANSWER_SECONDS, lambda: self._show_titles(now, number))
         wait = self._looked + APART_SECONDS - monotonic()
         if wait <= 0:
             self._look(now, number, typing=True)
         else:
             self._pause = self.set_timer(wait, lambda: self._look(now, number, typing=True))
         self._settled = self.set_timer(SETTLED_SECONDS, lambda: self._look(now, number, typing=False))
+
+    def _show_titles(self, found: Found, number: int) -> None:
+        """The lines take long: titles and actions are shown before them."""
+        if self._pending and number == self._asked:
+            self._show(found)
 
     def _look(self, found: Found, number: int, *, typing: bool) -> None:
         if number == self._asked:

@@ -193,7 +193,9 @@ async def keys(app: Any) -> dict[str, float]:
             box.insert_text_at_cursor(letter)
             while screen._asked == asked or screen._pending:
                 await asyncio.sleep(0.001)
-            await _drawn(app)
+            painted = asyncio.Event()
+            screen.call_after_refresh(painted.set)
+            await painted.wait()
             waited.append((time.monotonic() - begin) * 1000)
             await asyncio.sleep(max(0.0, 0.12 - (time.monotonic() - begin)))
         box.value = ""
