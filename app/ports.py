@@ -184,6 +184,28 @@ class ToolOutcome:
     changes: tuple[Any, ...] = ()  # store.log.Change
 
 
+@dataclass(frozen=True, slots=True)
+class CallFacts:
+    """What a call would do: told by its tool, judged by the guard. Pure data; paths are resolved and absolute."""
+
+    name: str
+    family: str
+    effect: Literal["read", "write"]
+    summary: str = ""  # what will happen, one line
+    preview: str = ""  # the exact command or diff, whole
+    place: str = ""  # the folder, the full resolved path, or the host
+    command: str | None = None  # of shell tools, also input to a running process
+    folder: str = ""  # where the command runs
+    paths: tuple[str, ...] = ()  # what it would read or write
+    outside: tuple[str, ...] = ()  # those outside the chat's work folder
+    url: str | None = None
+    sandboxed: bool = False  # said on the card; lifts nothing
+    carries_out: bool = False  # may carry words out of the computer (a search, a fetch with data)
+    never: str | None = None  # a refusal that no mode and no card lifts (Shoal's own home, settings, store)
+    consent: bool = False  # asks in every mode, Full trust too
+    once: bool = False  # "Always allow" isn't offered
+
+
 class Toolbox(Protocol):
     """The tools of one turn."""
 

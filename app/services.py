@@ -26,7 +26,8 @@ from app.session.bus import Bus
 from app.session.desk import Defaults
 from app.session.session import Catching, Session
 from app.settings import SERVERS, Settings
-from app.tools.base import Gate, OpenGate, Tool
+from app.tools.base import Gate, Tool
+from app.tools.gate import GuardGate
 from app.tools.registry import Registry
 from app.tools.toolbox import TurnToolbox, context_of
 from store.clock import Clock, SystemClock
@@ -153,7 +154,7 @@ def build_session(
             store=store,
             registry=registry,
             context=lambda: context_of(store, turn, progress),
-            gate=gate or OpenGate(),
+            gate=gate or GuardGate(),
             asker=asks,
             clock=clock,
             clean=clean,

@@ -7,12 +7,15 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel
 
-from app.ports import ToolOutcome, ToolSpec, TurnContext
+from app.ports import CallFacts, ToolOutcome, ToolSpec, TurnContext
 from store.events import PermissionRequested
 
 
 class Tool(Protocol):
-    """One thing the assistant can do. Texts it returns from other chats are filtered and fenced by itself."""
+    """One thing the assistant can do. Texts it returns from other chats are filtered and fenced by itself.
+
+    May also have `async def facts(self, args, ctx) -> CallFacts`: what the call would do, for the guard.
+    """
 
     name: str
     description: str
@@ -45,24 +48,34 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The person is asked first."""
+    """The person is asked first. `key`: what "Always allow" would allow from then on; None: it can't."""
 
     request: PermissionRequested
+    key: str | None = None
 
 
 class Gate(Protocol):
     """Judges every call in every mode, after validation and the offered test."""
 
-    def judge(self, tool: Tool, args: Any, ctx: TurnContext, call_id: str) -> Allow | Refuse | Ask:
+    async def judge(self, tool: Tool, args: Any, ctx: TurnContext, call_id: str) -> Allow | Refuse | Ask:
         """What is to happen with the call."""
 
 
 class OpenGate:
-    """Lets every call through: all there is before the guard."""
+    """Lets every call through (tests of what isn't the guard)."""
 
-    def judge(self, tool: Tool, args: Any, ctx: TurnContext, call_id: str) -> Allow | Refuse | Ask:
+    async def judge(self, tool: Tool, args: Any, ctx: TurnContext, call_id: str) -> Allow | Refuse | Ask:
         """Always `Allow`."""
         return Allow()
+
+
+async def facts_of(tool: Tool, args: Any, ctx: TurnContext) -> CallFacts:
+    """What the call would do, as the tool tells it; a tool that tells nothing has its family and effect only."""
+    told = getattr(tool, "facts", None)
+    if told is None:
+        return CallFacts(tool.name, tool.family, tool.effect, summary=tool.label(args))
+    facts: CallFacts = await told(args, ctx)
+    return facts
 
 
 def spec_of(tool: Tool) -> ToolSpec:

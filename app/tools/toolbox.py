@@ -112,7 +112,7 @@ class TurnToolbox:
     ) -> ToolReturn | None:
         """None once the intent is durable; else the refusal as the call's result."""
         try:
-            match self._gate.judge(tool, args, ctx, call.id):
+            match await self._gate.judge(tool, args, ctx, call.id):
                 case Refuse(sentence):
                     return await self.refuse(call, sentence)
                 case Ask(request):

@@ -19,7 +19,7 @@ from tests.session.kit import FakeTool
 class AskingGate:
     """Every call is a question."""
 
-    def judge(self, tool: Any, args: Any, ctx: Any, call_id: str) -> Allow | Ask:
+    async def judge(self, tool: Any, args: Any, ctx: Any, call_id: str) -> Allow | Ask:
         assert ctx.attended is False
         return Ask(
             PermissionRequested(

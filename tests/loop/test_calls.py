@@ -231,7 +231,7 @@ async def test_a_tool_is_asked_again_whether_it_may_when_it_runs(tmp_path):
 
 async def test_a_gate_can_refuse_in_every_mode(tmp_path):
     class No:
-        def judge(self, tool, args, ctx, call_id):
+        async def judge(self, tool, args, ctx, call_id):
             return Refuse(f"Not in {ctx.mode}.")
 
     tool = FakeTool("change", "write")

@@ -99,7 +99,7 @@ async def test_reads_are_stopped_at_once(tmp_path):
 class Asking:
     """Asks before every call."""
 
-    def judge(self, tool, args, ctx, call_id):
+    async def judge(self, tool, args, ctx, call_id):
         return Ask(PermissionRequested(call_id, tool.name))
 
 

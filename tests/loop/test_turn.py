@@ -30,7 +30,7 @@ async def test_the_six_batches_of_a_turn_come_in_order(tmp_path):
     from store.ids import PERMISSION, new_id
 
     class Asking:
-        def judge(self, tool, args, ctx, call_id):
+        async def judge(self, tool, args, ctx, call_id):
             return Ask(PermissionRequested(permission_id=new_id(PERMISSION), call_id=call_id, tool_name=tool.name))
 
     steps = [["I look.", call("change", {"text": "a"}, "c1")], ["Done."]]

@@ -30,7 +30,7 @@ async def turn(home: Path, place: str) -> None:
     acknowledged = os.open(home / "acknowledged", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
 
     class AskForWrites(Asking):
-        def judge(self, tool, args, ctx, call_id):
+        async def judge(self, tool, args, ctx, call_id):
             from app.tools.base import Allow
 
             return super().judge(tool, args, ctx, call_id) if tool.effect == "write" else Allow()
