@@ -16,6 +16,7 @@ GROUPS_MOST: Final = 64  # different words of one query; further ones are left o
 
 _MUCH: Final = 20  # times as many lines
 _SELDOM: Final = 0.05  # of a word's lines
+_ALL: Final = 0.98  # of them
 _PIECE = re.compile(r'"([^"]*)"?|([^\s"]+)')
 _POSSESSIVE = re.compile(r"['’]s\b", re.I)
 _JOINED = re.compile(r"[^\W_]+(?:[-_./\\@'’]+[^\W_]+)*")  # words joined without a space: searched as a phrase
@@ -169,6 +170,8 @@ def word_group(
             beginning = vocab.prefix_df(conn, term)
             starts = Form((term,), PREFIX_WEIGHT if own else 1.0, prefix=True, df=beginning)
             forms = [Form((term,), 1.0 - PREFIX_WEIGHT, df=own), starts] if own else [starts]
+            if own and beginning * _ALL <= own:  # hardly anything else starts so
+                forms = [Form((term,), df=own)]
             others = [o for o in others if not o[0].startswith(term)]
             total = max(total, beginning)
         elif not own and others:
