@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from store.limits import PAGE_ROWS, ROWS_MOUNTED
-from store.rows import AnyRow, LookRow, NoticeRow, PermissionRow, SaidRow, ToolRow
+from store.rows import AnyRow, ChangeRow, LookRow, MemoryRow, NoticeRow, PermissionRow, ProcessRow, SaidRow, ToolRow
 from store.text import fold
 
 
@@ -94,6 +94,10 @@ class Loaded:
         self.low = self.high - PAGE_ROWS
         return True
 
+    def cap(self) -> None:
+        """Not at the end: newer rows wait below rather than being mounted without a bound."""
+        self.high = min(self.high, self.low + ROWS_MOUNTED)
+
     def above(self) -> bool:
         """Half a page further up; False when nothing loaded is there."""
         if self.low == 0:
@@ -172,5 +176,11 @@ def text_of(row: AnyRow) -> str:
             return row.query or ""
         case PermissionRow():
             return row.request.summary if row.request else ""
+        case ChangeRow():
+            return row.label
+        case ProcessRow():
+            return row.command
+        case MemoryRow():
+            return row.content
         case _:
             return ""

@@ -17,6 +17,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from store.rows import AnyRow
+from store.rows import Row as RowModel
 
 from .line import Line, find_spans, mark_words
 from .marks import CURSOR
@@ -39,6 +40,7 @@ class Row(Widget, can_focus=True):
         Binding("c", "copy", "Copy", id="row.copy", show=False),
     ]
     spaced: ClassVar[bool] = False  # whether a blank line stands before it
+    kind: ClassVar[type[RowModel]] = RowModel  # the models it can show
 
     @dataclass
     class Copied(Message):
@@ -92,7 +94,10 @@ class Row(Widget, can_focus=True):
     @property
     def text_width(self) -> int:
         """Cells between the gutters."""
-        return max(4, self.size.width - GUTTERS) if self.size.width else 80
+        width = self.size.width
+        if not width and isinstance(self.parent, Widget):  # not laid out yet
+            width = self.parent.scrollable_content_region.width
+        return max(4, width - GUTTERS) if width else 80
 
     def lines(self, width: int) -> list[Line]:
         """The lines at `width`, kept until the row changes; the strips of those that stay the same are kept too."""

@@ -4,41 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final, cast
+from typing import ClassVar, Final
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
-from textual.geometry import Size
-from textual.layout import DockArrangeResult
 from textual.message import Message
-from textual.reactive import Reactive, ReactiveType
-from textual.widget import Widget
 
 from store.rows import AnyRow, SaidRow
 
-from .earlier_row import EarlierRow
-from .loaded import Finds, Loaded
+from .loaded import Finds
+from .paged_view import NEAR, PagedView
 from .row import Row
 from .rows import widget_for
 
 LIT_SECONDS: Final = 2.0
-NEAR: Final = 3  # lines from an edge where the next rows are fetched
 LAST: Final = 1 << 60  # the seq of a row that isn't in the log yet
 
 
-class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
+class Transcript(PagedView):
     """Rows are put in by key; at most `ROWS_MOUNTED` are widgets, the rest wait as models."""
 
-    DEFAULT_CSS = """
-    Transcript {
-        layout: stream; height: 1fr; scrollbar-size-vertical: 1; scrollbar-gutter: stable;
-        scrollbar-color: $foreground 20%; scrollbar-color-hover: $foreground 30%;
-        scrollbar-background: $background; scrollbar-background-hover: $background;
-    }
-    Transcript:ansi { scrollbar-color: ansi_bright_black; scrollbar-color-hover: ansi_white; }
-    """
-    BLANK = True  # nothing of its own to draw: its lines cost nothing
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "row(-1)", "Row above", id="transcript.up", show=False),
         Binding("down,j", "row(1)", "Row below", id="transcript.down", show=False),
@@ -48,12 +32,6 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
         Binding("N", "find(-1)", "Find before", id="transcript.previous", show=False),
         Binding("tab,escape", "leave", "Message box", id="transcript.leave", show=False),
     ]
-
-    @dataclass
-    class WantEarlier(Message):
-        """The view came to the top of what is loaded; `before` is the oldest loaded row's key."""
-
-        before: str
 
     @dataclass
     class WantRow(Message):
@@ -76,14 +54,10 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
     def __init__(self, *, id: str | None = None, now_ms: int = 0) -> None:  # noqa: A002 - Textual's own name
         super().__init__(id=id)
         self.now_ms = now_ms
-        self.loaded = Loaded()
         self.finds = Finds()
-        self._widgets: dict[str, Row] = {}
-        self._above = EarlierRow()
-        self._hold: tuple[Widget, int] | None = None  # a row, and how far below the view's top it stays
-        self._asked = ""  # the row before which more was asked for
         self._waiting: dict[str, AnyRow] = {}  # changes of this frame
         self._flushing = False
+        self._wanted = ""  # `go_to` came before the view was there
 
     # what the screen calls
 
@@ -93,6 +67,9 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
         self._asked = ""
         self._waiting.clear()
         self._hold = None
+        for key in list(self._widgets):
+            if key in self.loaded.rows:
+                self._renew(key)
         self._mount_window()
         self._follow()
         self._refind()
@@ -101,7 +78,7 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
         """Older rows came; the line being read stays where it is."""
         fresh = self.loaded.prepend(rows, earlier)
         self._asked = ""
-        if fresh and self.is_mounted and self.scroll_y <= NEAR:
+        if fresh and self._ready and self.scroll_y <= NEAR:
             self._more_above()
         else:
             self._say_above()
@@ -110,7 +87,7 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
     def put(self, row: AnyRow) -> None:
         """A new or changed row; several changes of one frame are drawn once."""
         self._waiting[row.key] = row
-        if not self._flushing and self.is_mounted:
+        if not self._flushing and self._ready:
             self._flushing = True
             self.call_later(self._flush)
 
@@ -134,6 +111,9 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
         if key not in self.loaded.rows:
             self.post_message(self.WantRow(key))
             return False
+        if not self._ready:
+            self._wanted = key
+            return True
         self._bring(key)
         widget = self._widgets[key]
         widget.add_class("-lit")
@@ -156,80 +136,36 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
         self._tell_find()
         return len(self.finds.places)
 
-    @property
-    def at_bottom(self) -> bool:
-        """Whether new rows are followed."""
-        return not self._anchor_released and self.loaded.at_end
-
-    def row_widget(self, key: str) -> Row | None:
-        """The widget of a row, where it is mounted."""
-        return self._widgets.get(key)
-
-    # the window
-
-    def compose(self) -> ComposeResult:
-        """The row that says how much is above."""
-        self._above.display = False
-        yield self._above
+    # from events to rows
 
     def on_mount(self) -> None:
-        """Follow the end."""
+        """Show what came before the view was there, and follow the end."""
+        self._ready = True
         self._mount_window()
         self._flush()
         self._follow()
-
-    def _follow(self) -> None:
-        self.anchor()
-        self._anchor_released = False
+        if self._wanted:
+            self.go_to(self._wanted)
 
     def _models(self) -> list[AnyRow]:
         return [self.loaded.rows[key] for key in self.loaded.order]
 
-    def _mount_window(self) -> None:
-        """Make exactly the rows of the window widgets."""
-        if not self.is_mounted:
-            return
-        wanted = self.loaded.window
-        keep = set(wanted)
-        gone = [key for key in self._widgets if key not in keep]
-        if gone:
-            if self.screen.focused in [self._widgets[key] for key in gone]:
-                self.screen.set_focus(self, scroll_visible=False)  # else Textual scrolls to a row of its choice
-            self.remove_children([self._widgets.pop(key) for key in gone])
-        fresh: list[Row] = []
-        after: Widget = self._above
-        for key in wanted:
-            widget = self._widgets.get(key)
-            if widget is None:
-                widget = self._widgets[key] = self._make(key)
-                fresh.append(widget)
-                continue
-            if fresh:
-                self.mount_all(fresh, after=after)
-                fresh = []
-            after = widget
-        if fresh:
-            self.mount_all(fresh, after=after)
-        self._say_above()
-        self.call_after_refresh(self._fill)
-
-    def _fill(self) -> None:
-        """Rows that don't fill the view: fetch what is above; and a focus that found no row moves to one."""
-        if self.max_scroll_y <= 0 and self.loaded.hidden_above and self.size.height:
-            self._more_above()
-        if self.has_focus and self._hold is None:
-            self._focus_row()
-
-    def _make(self, key: str) -> Row:
+    def make_row(self, key: str) -> Row:
+        """The widget of a row, with the find's marks."""
         widget = widget_for(self.loaded.rows[key], self.now_ms)
         if self.finds.words:
             current = self.finds.current
             widget.look_for(self.finds.words, current[1] if current and current[0] == key else -1)
         return widget
 
-    def _say_above(self) -> None:
-        if self.is_mounted:
-            self._above.say(self.loaded.hidden_above)
+    def _renew(self, key: str) -> bool:
+        """Give a row's widget the newest model; True when it needs another widget and the old one went."""
+        model, widget = self.loaded.rows[key], self._widgets[key]
+        if not isinstance(model, widget.kind):
+            self._widgets.pop(key).remove()
+            return True
+        widget.show(model)
+        return False
 
     def _flush(self) -> None:
         """Take in the changes of this frame."""
@@ -244,107 +180,29 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
             widget = self._widgets.get(key)
             if widget is None or old is None:
                 moved = True
-            elif old.seq != model.seq or type(old) is not type(model):
+            elif old.seq != model.seq:
                 moved = True
                 self._widgets.pop(key).remove()
             else:
-                widget.show(model)
+                moved = self._renew(key) or moved
         if moved:
             if self.at_bottom:
                 self.loaded.trim()
+            else:
+                self.loaded.cap()
             self._mount_window()
         if self.finds.words:
             self._refind()
-
-    def _more_above(self) -> None:
-        """Mount the rows above (or ask for them), the view staying on its line."""
-        if self.loaded.low:
-            self._keep_place()
-            self.loaded.above()
-            self._mount_window()
-        elif self.loaded.earlier > 0 and self.loaded.order and self._asked != self.loaded.order[0]:
-            self._asked = self.loaded.order[0]
-            self.post_message(self.WantEarlier(self._asked))
-
-    def _more_below(self) -> None:
-        if not self.loaded.at_end:
-            self._keep_place()
-            self.loaded.below()
-            self._mount_window()
-
-    def _keep_place(self) -> None:
-        """Remember the first row in view; `arrange` puts it back at its place in the same frame."""
-        top = self.scroll_offset.y
-        for key in self.loaded.window:
-            widget = self._widgets.get(key)
-            if widget is not None and widget.size.height and widget.virtual_region.bottom > top:
-                self._hold = (widget, widget.virtual_region.y - top)
-                return
-
-    def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:
-        """As Textual's, and a held row comes to its place on screen in the same frame."""
-        result = super().arrange(size, optimal)
-        if self._hold is not None:
-            widget, below = self._hold
-            place = next((item for item in result.placements if item.widget is widget), None)
-            if place is not None:
-                most = max(0, result.spatial_map.total_region.bottom - size.height)
-                scroll = float(min(place.region.y - below, most))
-                self._anchor_released = True
-                self.set_reactive(Widget.scroll_y, scroll)
-                self.set_reactive(Widget.scroll_target_y, scroll)
-                if len(result.placements) == len(self._widgets) + self._above.display:
-                    self.call_after_refresh(self._let_go)  # what was to come has come, what was to go has gone
-        return result
-
-    def set_reactive(self, reactive: Reactive[ReactiveType], value: ReactiveType) -> None:
-        """As Textual's; its anchor would push a transcript shorter than the view down to the view's end."""
-        if reactive is Widget.scroll_y or reactive is Widget.scroll_target_y:
-            value = cast(ReactiveType, max(0.0, cast(float, value)))
-        super().set_reactive(reactive, value)
-
-    def _let_go(self) -> None:
-        if self._hold is not None:
-            self._hold = None
-            self.vertical_scrollbar.position = self.scroll_y
-            self._check_end()
-            if self.has_focus:
-                self._focus_row()
-
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Fetch what is near the edge."""
-        super().watch_scroll_y(old_value, new_value)
-        if self._hold is not None or not self.is_mounted:
-            return
-        if new_value < old_value and new_value <= NEAR:
-            self.call_later(self._more_above)
-        elif new_value > old_value and new_value >= self.max_scroll_y - NEAR:
-            self.call_later(self._more_below)
-
-    def _bring(self, key: str) -> None:
-        if self.loaded.around(key):
-            self._mount_window()
-
-    def _reveal(self, widget: Row, at_line: int) -> None:
-        """Bring a line of the row to a third of the view from its top, with the focus if the transcript has it."""
-        self._hold = (widget, self.size.height // 3 - at_line)
-        self.refresh(layout=True)
-        if self.has_focus or self.has_focus_within:
-            widget.focus(scroll_visible=False)
-
-    def _check_end(self) -> None:
-        """Scrolled to the very end: follow again."""
-        if self.loaded.at_end:
-            self._check_anchor()
 
     # the row cursor
 
     def on_focus(self) -> None:
         """The focus belongs to a row."""
         if self._hold is None:
-            self._focus_row()
+            self.find_focus()
 
-    def _focus_row(self) -> None:
+    def find_focus(self) -> None:
+        """To the last row at the end, else to the first in view."""
         rows = self._focusable()
         if rows:
             top = self.scroll_offset.y
@@ -358,6 +216,8 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
 
     def _focus(self, row: Row) -> None:
         row.focus(scroll_visible=False)
+        if not row.size.height:
+            return  # not laid out yet: it comes in at its place
         at = row.virtual_region.y + row.cursor_line()
         if at < self.scroll_offset.y or at >= self.scroll_offset.y + self.size.height:
             self.release_anchor()
@@ -410,18 +270,6 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
         """Back to the message box."""
         self.post_message(self.Leave())
 
-    def on_earlier_row_pressed(self, event: EarlierRow.Pressed) -> None:
-        """Fetch what is above."""
-        event.stop()
-        self._more_above()
-
-    def on_row_resized(self, event: Row.Resized) -> None:
-        """A row the person opened or folded keeps its first line where it is, also at the end."""
-        event.stop()
-        row = event.row
-        if row in self._widgets.values():
-            self._hold = (row, row.virtual_region.y - self.scroll_offset.y)
-
     # find
 
     def action_find(self, by: int) -> None:
@@ -442,7 +290,7 @@ class Transcript(VerticalScroll, can_focus=True, can_focus_children=False):
 
     def _show_find(self) -> None:
         current = self.finds.current
-        if current is not None:
+        if current is not None and self._ready:
             self._bring(current[0])
             self._mark_finds()
             widget = self._widgets[current[0]]

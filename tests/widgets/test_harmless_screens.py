@@ -21,7 +21,7 @@ from store import events as ev
 from store.models import ChatHits, ChatSummary, Hit, SearchAnswer
 from store.models import Line as ChatLine
 from store.models import Preview as PreviewModel
-from store.rows import NoticeRow, ToolRow, UnknownRow
+from store.rows import ChangeRow, MemoryRow, NoticeRow, ProcessRow, ToolRow, UnknownRow
 from widgets.bar import Bar
 from widgets.chat_list import ChatList
 from widgets.column import Column
@@ -55,6 +55,9 @@ def rows(text: str) -> list[Any]:
         opened_look,
         NoticeRow("notice", NOW, 8, text, "error", True),
         UnknownRow("unknown", NOW, 9, text),
+        ChangeRow("change", NOW, 10, text, (ev.FileChange(path=text, change="created", added=1),), left=(text,)),
+        ProcessRow("process", NOW, 11, text, text),
+        MemoryRow("memory", NOW, 12, "fact", text, "pending"),
     ]
 
 
@@ -62,7 +65,7 @@ async def a_transcript(app: App[Any], text: str) -> None:
     view = app.query_one(Transcript)
     view.show_page(rows(text), 3)
     await app.animator.wait_for_idle()
-    for key in ("tool", "look", "asst"):
+    for key in ("tool", "look", "asst", "change"):
         row = view.row_widget(key)
         if row is not None:
             row.press()

@@ -7,9 +7,19 @@ from typing import Any
 import pytest
 from widget_host import NOW, Host, drawn, look, said
 
-from store.rows import LookRow, NoticeRow, PermissionRow, ToolRow, UnknownRow
+from store import events as ev
+from store.rows import (
+    ChangeRow,
+    LookRow,
+    MemoryRow,
+    NoticeRow,
+    PermissionRow,
+    ProcessRow,
+    ToolRow,
+    UnknownRow,
+)
 from widgets.row import Row
-from widgets.rows import PastChatsLook, widget_for
+from widgets.rows import Change, Memory, PastChatsLook, Process, widget_for
 from widgets.rows.notice_row import Notice
 
 
@@ -113,6 +123,62 @@ def test_an_unknown_event_is_one_quiet_row() -> None:
     row = widget_for(UnknownRow("u", NOW, 1, "wait.started"))
     assert shown(row) == ["· A newer Shoal wrote something here (wait.started)"]
     assert not row.can_focus
+
+
+FILES = (
+    ev.FileChange(path="src/auth.ts", change="changed", added=3, removed=1),
+    ev.FileChange(path="new.ts", change="created", added=9),
+)
+
+
+async def test_a_change_is_one_line_and_undone_by_its_letter() -> None:
+    row = Change(ChangeRow("c", NOW, 1, "", FILES[:1]))
+    assert shown(row, 40) == ["▸ Edited src/auth.ts  +3 −1         undo"]
+    async with Host(row).run_test() as pilot:
+        row.focus()
+        await pilot.press("u")
+        row.show(ChangeRow("c", NOW, 1, "", FILES, undone=True, left=("new.ts",)))
+        await pilot.press("enter", "u")
+        assert [m.redo for m in pilot.app.sent(Change.Undo)] == [False, True]  # type: ignore[attr-defined]
+        text = "\n".join(shown(row))
+        for words in ("Changed 2 files", "undone · redo", "made new.ts  +9", "Left as they are, changed since: new.ts"):
+            assert words in text
+
+
+async def test_a_shared_change_is_not_undone_by_one_press() -> None:
+    row = Change(ChangeRow("c", NOW, 1, "", FILES, shared=True))
+    assert shown(row, 40)[0].endswith("shared")
+    async with Host(row).run_test() as pilot:
+        row.focus()
+        await pilot.press("u")
+        assert not pilot.app.sent(Change.Undo)  # type: ignore[attr-defined]
+
+
+async def test_a_process_says_whether_it_runs_and_is_stopped_by_its_letter() -> None:
+    row = Process(ProcessRow("p", NOW, 1, "npm run dev"))
+    assert shown(row, 60)[0].startswith("● In the background  npm run dev")
+    async with Host(row).run_test() as pilot:
+        row.focus()
+        await pilot.press("enter", "s")
+        row.show(ProcessRow("p", NOW, 1, "npm run dev", "", "exited", 2))
+        await pilot.press("s")
+        assert len(pilot.app.sent(Process.Stop)) == 1  # type: ignore[attr-defined]
+        assert shown(row, 60)[0].endswith("ended · code 2")
+
+
+async def test_a_memory_is_kept_and_forgotten_by_its_letters_never_by_enter() -> None:
+    row = Memory(MemoryRow("m", NOW, 1, "fact", "tea, no sugar", "pending"))
+    assert shown(row)[0] == "· May I remember this? · tea, no sugar"
+    async with Host(row).run_test() as pilot:
+        row.focus()
+        await pilot.press("enter", "space")
+        assert not pilot.app.sent(Memory.Decided)  # type: ignore[attr-defined]
+        await pilot.press("k", "f")
+        assert [m.keep for m in pilot.app.sent(Memory.Decided)] == [True, False]  # type: ignore[attr-defined]
+        row.show(MemoryRow("m", NOW, 1, "fact", "tea, no sugar", "forgotten"))
+        await pilot.press("k", "f")
+        assert len(pilot.app.sent(Memory.Decided)) == 2  # type: ignore[attr-defined]
+        assert shown(row) == ["· Forgotten · tea, no sugar"]
 
 
 def test_who_said_it_is_told_in_words() -> None:

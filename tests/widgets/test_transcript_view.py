@@ -263,6 +263,59 @@ async def test_a_row_opened_at_the_end_keeps_its_first_line_in_view() -> None:
         assert view.at_bottom
 
 
+async def test_a_page_read_again_shows_what_changed_meanwhile() -> None:
+    view = Transcript()
+    async with Host(view).run_test(size=SIZE) as pilot:
+        view.show_page([said("a", "half", 1, "assistant", live=True), ToolRow("t", 1, 2, "x", "Running it")], 0)
+        await settle(pilot)
+        view.show_page([said("a", "whole reply", 1, "assistant"), NoticeRow("t", 1, 2, "Stopped")], 0)
+        await settle(pilot)
+        text = screen_text(pilot.app)
+        assert "whole reply" in text and "Stopped" in text and "Running it" not in text
+
+
+async def test_rows_that_come_while_reading_above_wait_below_the_window() -> None:
+    view = Transcript()
+    async with Host(view).run_test(size=SIZE) as pilot:
+        view.show_page(rows(0, 40), 0)
+        await settle(pilot)
+        view.scroll_relative(y=-12, animate=False)
+        await settle(pilot)
+        for n in range(100, 300):
+            view.put(said(f"k{n}", f"message {n} says", n))
+        await settle(pilot)
+        assert len(view._widgets) <= ROWS_MOUNTED
+        view.action_last()
+        await settle(pilot)
+        assert view.at_bottom and "message 299" in screen_text(pilot.app)
+
+
+async def test_a_row_may_be_asked_for_before_the_view_is_there() -> None:
+    view = Transcript()
+    view.show_page(rows(0, 100), 0)
+    view.find("message 20 says")
+    view.go_to("k20")
+    async with Host(view).run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        assert "message 20 says" in screen_text(pilot.app)
+
+
+async def test_going_to_a_find_in_a_long_row_shows_its_line() -> None:
+    view = Transcript()
+    async with Host(view).run_test(size=(30, 10)) as pilot:
+        long = " ".join(f"word{n}" for n in range(400))
+        view.show_page([*rows(0, 60), said("long", long, 61, "assistant"), *rows(62, 150)], 0)
+        await settle(pilot)
+        view.find("word333")
+        await settle(pilot)
+        view.action_last()
+        await settle(pilot)
+        assert "word333" not in screen_text(pilot.app)
+        view.go_to("long")
+        await settle(pilot)
+        assert "word333" in screen_text(pilot.app)
+
+
 async def test_many_signals_of_one_frame_are_one_layout() -> None:
     view = Transcript()
     async with Host(view).run_test(size=SIZE) as pilot:

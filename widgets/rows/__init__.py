@@ -17,14 +17,17 @@ from store.rows import (
 from widgets.row import Row
 
 from .answered_row import Answered
+from .change_row import Change
+from .memory_row import Memory
 from .notice_row import Notice
 from .past_chats_look import PastChatsLook
+from .process_row import Process
 from .said import Said
 from .tool_row import ToolCall
 from .unknown_row import Unknown
 
 
-def widget_for(model: AnyRow, now_ms: int = 0) -> Row:
+def widget_for(model: AnyRow, now_ms: int = 0) -> Row:  # noqa: PLR0911 - one match, a case a kind
     """The row widget of a model."""
     match model:
         case SaidRow():
@@ -39,8 +42,23 @@ def widget_for(model: AnyRow, now_ms: int = 0) -> Row:
             return Notice(model)
         case UnknownRow():
             return Unknown(model)
-        case ChangeRow() | ProcessRow() | MemoryRow():
-            return Unknown(UnknownRow(model.key, model.at, model.seq, type(model).__name__))
+        case ChangeRow():
+            return Change(model)
+        case ProcessRow():
+            return Process(model)
+        case MemoryRow():
+            return Memory(model)
 
 
-__all__ = ["Answered", "Notice", "PastChatsLook", "Said", "ToolCall", "Unknown", "widget_for"]
+__all__ = [
+    "Answered",
+    "Change",
+    "Memory",
+    "Notice",
+    "PastChatsLook",
+    "Process",
+    "Said",
+    "ToolCall",
+    "Unknown",
+    "widget_for",
+]

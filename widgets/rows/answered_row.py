@@ -20,6 +20,8 @@ SAID: Final = {
 class Answered(Row):
     """What was asked and what the person said; "no" is never red."""
 
+    kind = PermissionRow
+
     def __init__(self, model: PermissionRow) -> None:
         super().__init__(model.key)
         self.model = model

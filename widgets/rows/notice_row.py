@@ -27,6 +27,8 @@ class Notice(Row):
 
         key: str
 
+    kind = NoticeRow
+
     def __init__(self, model: NoticeRow) -> None:
         super().__init__(model.key)
         self.model = model

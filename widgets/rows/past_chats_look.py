@@ -29,6 +29,8 @@ class PastChatsLook(Row):
         chat: str
         message: str
 
+    kind = LookRow
+
     def __init__(self, model: LookRow, now_ms: int = 0) -> None:
         super().__init__(model.key)
         self.model = model

@@ -24,6 +24,8 @@ class Said(Row):
 
     spaced: ClassVar[bool] = True
 
+    kind = SaidRow
+
     def __init__(self, model: SaidRow) -> None:
         super().__init__(model.key)
         self.model = model

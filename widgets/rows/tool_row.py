@@ -19,6 +19,8 @@ ENDS: Final = {"error": ("failed", "bad"), "unknown": ("may have run", "warn"), 
 class ToolCall(Row):
     """What ran and how it ended; opened, what went in and what came out."""
 
+    kind = ToolRow
+
     def __init__(self, model: ToolRow) -> None:
         super().__init__(model.key)
         self.model = model

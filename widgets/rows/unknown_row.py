@@ -11,6 +11,8 @@ from widgets.row import Row
 class Unknown(Row):
     """One quiet row; nothing to open."""
 
+    kind = UnknownRow
+
     def __init__(self, model: UnknownRow) -> None:
         super().__init__(model.key)
         self.model = model
