@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
+import re
 from typing import Any
 
 from tests.servers import anthropic, gemini, openai, responses
@@ -28,14 +28,13 @@ def echo(seen: Seen) -> Reply:
     if seen.method == "GET":
         return plain(200, {"data": [{"id": "fake"}], "models": [{"name": "models/fake"}]})
     words = last_words(seen.body)
-    is_call = words.startswith("call ")
-    _, name, args = [*words.split(" ", 2), "", "{}"][:3] if is_call else ("", "", "")
-    args = args if is_call and args.startswith("{") else json.dumps({})
+    asked = re.search(r"(?:^|\n)call (\w+)(?: (\{.*))?\Z", words)  # after what Shoal joined in front of it
+    name, args = (asked[1], asked[2] or "{}") if asked else ("", "{}")
     said = [f"{word} " for word in f"You said: {words}".split()]
     if "generateContent" in seen.path or "streamGenerateContent" in seen.path:
-        return gemini.calls((name, args)) if is_call else gemini.text(*said)
+        return gemini.calls((name, args)) if asked else gemini.text(*said)
     speak = anthropic if seen.path.endswith("/messages") else responses if "responses" in seen.path else openai
-    return speak.calls(("call_1", name, args)) if is_call else speak.text(*said)
+    return speak.calls(("call_1", name, args)) if asked else speak.text(*said)
 
 
 async def main() -> None:
