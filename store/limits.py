@@ -149,3 +149,30 @@ STREAM_BREATH_EVENTS: Final = 32  # a wire that never waits lets the screen have
 DELTA_JOIN_CHARS: Final = 4_096  # waiting deltas of one message are joined up to this
 SHORT_CALL_ID: Final = 12  # a shorter call id may be a counter that starts anew
 INDEX_TURN_SECONDS: Final = 0.1  # between two looks at who writes the index, and at what they wrote
+
+# files (security.md §4.1)
+READ_FILE_LINES: Final = 2_000  # lines of one read_file unless asked otherwise
+READ_FILE_CHARS: Final = 60_000  # characters of one read_file
+READ_FILE_LINE_CHARS: Final = 2_000  # a longer line is cut with a mark
+READ_FILE_SECONDS: Final = 1.5  # what can't be reached in this time is told instead
+FILE_CHUNK_BYTES: Final = 64 * 1024
+EDIT_FILE_BYTES: Final = 20 * 1024 * 1024  # a larger file isn't edited or written whole
+PATH_CHARS: Final = 4_096
+LIST_ENTRIES: Final = 1_000
+LIST_DEPTH: Final = 5
+GLOB_FILES: Final = 500
+SEARCH_MATCHES: Final = 200
+SEARCH_FILE_MATCHES: Final = 50
+SEARCH_FILE_BYTES: Final = 5 * 1024 * 1024  # larger files aren't searched, and that is said
+SEARCH_LINE_CHARS: Final = 300
+SEARCH_SECONDS: Final = 10.0
+WALK_ENTRIES: Final = 200_000
+
+# what a reply changed (conch-behaviour §2.12)
+CHANGE_FILE_BYTES: Final = 5 * 1024 * 1024  # larger files are left out
+CHANGE_FOLDER_FILES: Final = 10_000  # past these the folder gets file-tool undo only
+CHANGE_FOLDER_BYTES: Final = 200 * 1024 * 1024
+CHANGE_SET_FILES: Final = 500  # a command that changed more is shown, and not undone
+CHANGE_DAYS: Final = 30
+CHANGE_KEPT_BYTES: Final = 1024**3
+CHANGE_FOLDERS_WATCHED: Final = 4  # work folders whose state before is kept at once
