@@ -45,8 +45,20 @@ async def test_s01_nothing_asked_lists_recent_chats(service, text: str) -> None:
         '"unclosed',
         "hello AND -",
         "NOT hello",
-    ]
-    + ["NEAR/0 x", "docid:1", "h*llo", '""', '"-"', "%", "_", "\\", "C++", "a:", 'a:"hello world"', "#123", "C:\\x"],
+        "NEAR/0 x",
+        "docid:1",
+        "h*llo",
+        '""',
+        '"-"',
+        "%",
+        "_",
+        "\\",
+        "C++",
+        "a:",
+        'a:"hello world"',
+        "#123",
+        "C:\\x",
+    ],
 )
 async def test_s02_marks_are_searched_as_words(service, text: str) -> None:
     answer = await service.search(SearchQuery(text), "tools")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from pathlib import Path
 
@@ -70,8 +71,8 @@ def test_with_plain_settings_the_order_is_that_of_rank_bm25(
     assert set(ours) == set(theirs)
     for docid, score in ours.items():
         assert score == pytest.approx(theirs[docid], abs=1e-9)
-    order = [s for s in ours.values()]
-    assert all(a >= b - 1e-12 for a, b in zip(order, order[1:], strict=False))
+    order = list(ours.values())
+    assert all(a >= b - 1e-12 for a, b in itertools.pairwise(order))
     core.conn.close()
 
 

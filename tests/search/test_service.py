@@ -186,7 +186,7 @@ async def test_a_query_that_takes_too_long_is_capped(home: Home) -> None:
 
 async def test_palette_after_a_pause_and_tool_give_the_same_chats_in_the_same_order(home: Home) -> None:
     rng = random.Random(4)
-    words = "heron mill river venue lisbon plan ticket kiln pottery canoe harbour lantern meadow orchard".split()
+    words = ["heron", "mill", "river", "venue", "lisbon", "plan", "ticket", "kiln", "pottery", "canoe", "meadow"]
     for n in range(40):
         lines = [" ".join(rng.choices(words, k=rng.randint(2, 9))) for _ in range(rng.randint(1, 14))]
         home.chat(f"c{n}", *lines, private=n % 10 == 0)
@@ -203,5 +203,5 @@ async def test_palette_after_a_pause_and_tool_give_the_same_chats_in_the_same_or
         tool = await service.search(SearchQuery(text, limit=100, private=False, without=frozenset({asking})), "tools")
         seen = [g.chat.id for g in paused.groups]
         assert {g.chat.id for g in typed.groups} <= set(seen)
-        left = [c for c in seen if c != asking and not int(c[1:]) % 10 == 0]
+        left = [c for c in seen if c != asking and int(c[1:]) % 10 != 0]
         assert [g.chat.id for g in tool.groups] == left, text
