@@ -11,7 +11,7 @@ from typing import Any
 from app.aio import TaskSet
 from app.assistant.boundary import Boundary
 from app.assistant.loop import StepLoop
-from app.guard import secrets
+from app.guard import quoting, secrets
 from app.guard.redactor import Redactor
 from app.history.read_chat import ReadChat
 from app.history.search_chats import SearchChats
@@ -103,6 +103,9 @@ async def _over(
     def clean(text: str) -> str:
         return secrets.clean(redactor.clean(text))
 
+    def crossing(text: str) -> str:
+        return quoting.defused(clean(text))
+
     around: list[Services] = []  # filled below: what was found on this computer is known only later
     offline = OfflineWire(lambda: _titles(store), lambda: _found(around), clock)
     wires = wires or WireFinder(settings, redactor, clock, shapes=secrets.clean, offline=offline)
@@ -116,7 +119,9 @@ async def _over(
         on_notice=on_notice,
     )
     surface = SurfaceGate(settings.history.surface)
-    registry = Registry([SearchChats(store, search, clean, surface), ReadChat(store, search, clean, surface), *tools])
+    registry = Registry(
+        [SearchChats(store, search, crossing, surface), ReadChat(store, search, crossing, surface), *tools]
+    )
     session, tasks = build_session(
         store, clock, wires, registry, gate=gate, clean=clean, defaults=_defaults(settings), search=search
     )

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from store.text import safe_name, visible
 
 HOST = "Shoal"
+TAGS = ("chat-message", "chat-reply", "web-page", "forwarded", "someone-else", "summary", "note", "evidence")
+_SHOWS_NOTHING = frozenset(("Mn", "Me", "Cf", "Cc", "Cs", "Co", "Cn"))
+_BLANK = frozenset("\u115f\u1160\u3164\uffa0\u2800")
+_OURS = re.compile(rf"\[{HOST.casefold()}|</?(?:{'|'.join(TAGS)})")
 _REWRITTEN = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "[": "(", "]": ")"}
 _PLAIN = frozenset(map(chr, range(0x20, 0x7F))) - _REWRITTEN.keys()
 
@@ -21,6 +26,34 @@ def _rewrite(char: str) -> str:
         if part in _REWRITTEN:
             return _REWRITTEN[part]
     return char
+
+
+def defused(text: str) -> str:
+    """The text, as long as it was, in which nothing reads as a frame's tag or as a line of Shoal's own.
+
+    For words inside JSON (search and read results), where code has to stay code: only what would pass for ours is
+    rewritten, however it is spelt (full width, accents, spaces, invisible characters).
+    """
+    if "[" not in text and "<" not in text and text.isascii():
+        return text
+    flat, places = _flat(text)
+    out = list(text)
+    for match in _OURS.finditer(flat):
+        place = places[match.start()]
+        out[place] = "(" if flat[match.start()] == "[" else "‹"
+    return "".join(out)
+
+
+def _flat(text: str) -> tuple[str, list[int]]:
+    """As a reader that normalises everything sees it, and where each character came from."""
+    flat, places = [], []
+    for place, char in enumerate(text):
+        for part in char if char in _PLAIN else unicodedata.normalize("NFKD", char):
+            folded = part.casefold()
+            if unicodedata.category(part) not in _SHOWS_NOTHING and not part.isspace() and folded not in _BLANK:
+                flat += folded
+                places += [place] * len(folded)
+    return "".join(flat), places
 
 
 def fence(tag: str, text: str, **attributes: str) -> str:

@@ -150,7 +150,7 @@ def chat_of(summary: ChatSummary, clean: Clean) -> FoundChat:
     people = tuple(dict.fromkeys(summary.others)) or tuple(t.label for t in summary.taints if t.kind == "person")
     return FoundChat(
         id=summary.id,
-        title=safe_name(clean(summary.title), TITLE_CHARS),
+        title=cut(one_line(summary.title, clean), TITLE_CHARS) or "Untitled",
         last_active=summary.last_active,
         archived=summary.archived_at is not None,
         from_=origin_words(summary.origin, summary.recorded_origin, clean),

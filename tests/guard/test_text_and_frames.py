@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.guard.quoting import HOST, fence, host_line
+from app.guard.quoting import HOST, TAGS, defused, fence, host_line
 from store.text import fold, safe_name, safe_text
 from tests.corpus import Injection, injections
 
@@ -88,3 +88,17 @@ def test_a_long_text_says_how_much_is_missing() -> None:
 def test_a_sequence_never_takes_the_words_after_it() -> None:
     assert safe_text("a\x1b]0;PWNED\x07b\x1b[31mc\x1b(0d") == "abcd"
     assert HOST == "Shoal"
+
+
+@pytest.mark.parametrize("row", injections(), ids=lambda r: r.id)
+def test_a_hostile_line_in_a_result_never_reads_as_shoals_own(row: Injection) -> None:
+    shown = defused(row.text)
+    assert len(shown) == len(row.text)
+    flat = re.sub(r"\s", "", flattened(shown))
+    assert "[shoal" not in flat
+    assert not re.search(rf"</?(?:{'|'.join(TAGS)})", flat)
+
+
+def test_code_in_a_result_stays_code() -> None:
+    for text in ("x = [1, 2]", "<div>[a](b)</div>", "if a < b and c[0] > d:"):
+        assert defused(text) == text

@@ -324,7 +324,7 @@ async def test_titles_are_one_line_and_never_empty(past: Past) -> None:
     past.chat("", "the gooseberry")
     past.chat("Two\nlines ]<b> “q”", "the gooseberry")
     titles = {c["title"] for c in (await past.find("gooseberry"))["chats"]}
-    assert titles == {"Untitled", "Two lines b q"}
+    assert titles == {"Untitled", "Two lines ]<b> “q”"}
 
 
 async def test_the_tool_says_what_it_is_and_has_its_section(past: Past) -> None:
