@@ -10,6 +10,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
+from textual.timer import Timer
 
 from store.limits import CARD_QUIET_SECONDS
 from store.models import ChatSummary
@@ -70,7 +71,7 @@ class Column(Vertical):
         self.summary: ChatSummary | None = None
         self._wanted: dict[str, PermissionRow] = {}
         self._quiet = True  # nothing was typed for a while
-        self._quiet_timer: object = None
+        self._quiet_timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
@@ -141,7 +142,7 @@ class Column(Vertical):
         """A key arrived somewhere in the program: questions hold back, and after a paste cards are deaf."""
         self._quiet = False
         if self._quiet_timer is not None:
-            self._quiet_timer.stop()  # type: ignore[attr-defined]
+            self._quiet_timer.stop()
         self._quiet_timer = self.set_timer(CARD_QUIET_SECONDS, self._now_quiet)
         if pasted:
             for card in self.asks.query(PermissionCard):

@@ -149,7 +149,8 @@ def _wide_breaks(text: str, width: int) -> list[tuple[int, int]]:
                 out.append((start, begin))
                 start, used, space = end, 0, -1
                 continue
-            cut = space if space > start else begin
+            fits = space > start and text[start:space].strip() and cell_len(text[space:begin]) + cells <= width
+            cut = space if fits else begin
             out.append((start, cut - 1 if cut > start + 1 and text[cut - 1] == " " else cut))
             start, space = cut, -1
             used = cell_len(text[cut:begin])

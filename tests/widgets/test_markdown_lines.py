@@ -169,6 +169,17 @@ def test_a_text_that_grows_ends_up_as_it_would_at_once(steps: list[int]) -> None
     assert plain(growing.lines(text, 50)) == plain(markdown_lines(text, 50))
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(corpus("screen")), st.lists(st.integers(1, 9), max_size=30))
+def test_an_escape_cut_between_two_pieces_of_a_stream_never_shows(line: tuple[str, str], steps: list[int]) -> None:
+    text = f"before\n\n{line[1]}\n\n{line[1]} after"
+    growing, at = Growing(), 0
+    for step in [*steps, len(text)]:
+        at = min(len(text), at + step)
+        shown = "".join(plain(growing.lines(text[:at], 40)))
+        assert not set(shown) & set("\x00\x07\x1b\x7f\x9b\x9d\u202e\u200b\u2062\ud83d"), line[0]
+
+
 def test_only_the_tail_of_a_growing_text_is_laid_out_again() -> None:
     paragraph = "Some **words** of a paragraph that is long enough to wrap twice or so.\n\n"
     growing = Growing()

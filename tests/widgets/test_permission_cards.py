@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from textual import events
 from textual.app import App
 from textual.widgets import Input
 from widget_host import Host, ask, drawn, screen_text
@@ -50,8 +51,9 @@ async def test_after_a_paste_it_is_deaf_again() -> None:
     async with Host(card).run_test() as pilot:
         card.focus()
         await pilot.pause(HEARS)
-        card.be_deaf()
-        await pilot.press("a")
+        card.post_message(events.Paste("\r"))
+        await pilot.pause()
+        await pilot.press("a", "enter")
         assert answers(pilot.app) == []
         await pilot.pause(HEARS)
         await pilot.press("a")

@@ -224,6 +224,20 @@ async def test_text_can_be_selected_with_the_mouse() -> None:
         assert pilot.app.screen.get_selected_text() == "select these"
 
 
+async def test_without_colour_the_marks_still_stand_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    row = PastChatsLook(look(), NOW)
+    async with Host(row).run_test() as pilot:
+        row.press()
+        row.look_for("free", 0)
+        await pilot.pause()
+        segments = [s for strip in row.render_lines(row.size.region) for s in strip if s.style]
+        colours = {c.triplet for s in segments for c in (s.style.color, s.style.bgcolor) if c and c.triplet}
+        assert all(max(c) - min(c) <= 1 for c in colours), "only greys"
+        looks = {s.text: (s.style.underline, s.style.reverse) for s in segments}
+        assert looks["Barn"][0] and looks["free"][1]
+
+
 @pytest.mark.parametrize("theme", ["textual-dark", "textual-light", "ansi-dark", "nord"])
 async def test_rows_draw_in_every_theme(theme: str) -> None:
     row = PastChatsLook(look(), NOW)

@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
+from textual.timer import Timer
 from textual.widget import Widget
 
 from store.limits import CARD_DEAF_SECONDS
@@ -64,6 +65,7 @@ class PermissionCard(Widget, can_focus=True):
         self.deaf = True
         self.sent: Choice | None = None
         self._hint = ""
+        self._deaf_timer: Timer | None = None
         self._lines: tuple[int, list[Line]] | None = None
 
     @property
@@ -79,7 +81,15 @@ class PermissionCard(Widget, can_focus=True):
     def be_deaf(self) -> None:
         """Take no key for the documented moment (it appeared, or something was pasted)."""
         self.deaf = True
-        self.set_timer(CARD_DEAF_SECONDS, self._hear)
+        if self._deaf_timer is not None:
+            self._deaf_timer.stop()
+        self._deaf_timer = self.set_timer(CARD_DEAF_SECONDS, self._hear)
+        self.refresh()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """What follows a paste isn't meant for it."""
+        event.stop()
+        self.be_deaf()
 
     def _hear(self) -> None:
         self.deaf = False
