@@ -26,14 +26,14 @@ def lines_shown(answer: SearchAnswer, limit: int = LIMIT) -> set[str]:
     return {h.anchor for g in answer.groups[:limit] for h in g.hits}
 
 
-def measure(service: SearchService, recall: Recall, cut: Cut | None = None) -> dict[str, Any]:
-    """Every question as it stands, pooled."""
+def measure(service: SearchService, recall: Recall, cut: Cut | None = None, ranked: int = ALL) -> dict[str, Any]:
+    """Every question as it stands, pooled; MRR over the first `ranked` chats."""
     sums: Counter[str] = Counter()
     kinds: dict[str, Counter[str]] = {}
     matches: dict[str, Counter[str]] = {"answerable": Counter(), "adversarial": Counter()}
     spent = time.process_time()
     for q in recall.questions:
-        answer = service.search_sync(SearchQuery(q["text"], limit=ALL))
+        answer = service.search_sync(SearchQuery(q["text"], limit=ranked))
         weak = answer.match if answer.match != "close" or not answer.missing else "close"
         matches["answerable" if q["answerable"] else "adversarial"][weak] += 1
         if not q["answerable"] or not q["gold_messages"]:

@@ -18,7 +18,7 @@ def test_recall_is_over_its_bars(tmp_path: Path) -> None:
     file = read_recall()
     store, service = recall.opened(tmp_path, file)
     try:
-        found = recall.measure(service, file, recall.cut_hook())
+        found = recall.measure(service, file, recall.cut_hook(), ranked=20)
     finally:
         service.close_sync()
         store.close()
