@@ -81,7 +81,7 @@ class ShoalApp(App[int]):
             self.use_mouse(False)
         for problem in self.problems:
             say(self, problem, "warning")
-        gc.freeze()  # what lives as long as the program isn't looked at again by every collection
+        self.call_after_refresh(_collect_again)
 
     def header_keys(self) -> list[tuple[str, str]]:
         """The right of the header: the keys that lead to all others."""
@@ -269,12 +269,21 @@ def run(home: Home, settings: Settings, problems: Sequence[str] = ()) -> int:
         return await build_services(home, settings, on_notice=lambda words: app.tell(words))
 
     app = ShoalApp(build, settings, problems, crash_dir=home.logs)
+    gc.disable()  # until the first paint: nothing of what starting makes is garbage
     code = app.run()
+    gc.enable()
     if app.services is not None and app.failure:
         asyncio.run(_close(app.services))
     if app.failure:
         print(app.failure, file=sys.stderr)  # noqa: T201 - the screen is gone
     return app.return_code or 0 if code is None else code
+
+
+def _collect_again() -> None:
+    """After the first paint; what lives as long as the program isn't looked at again by every collection."""
+    gc.collect(0)
+    gc.freeze()
+    gc.enable()
 
 
 async def _close(services: Services) -> None:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from app import commands as cmd
 from app.keys import BY_ID, show
-from app.screens.ask_text import AskText
-from app.screens.confirm import Confirm
 from app.screens.deck_base import DeckBase
-from app.screens.help_screen import HelpScreen
-from app.screens.leader import Leader
-from app.screens.picker import Choice, Picker
 from app.screens.posting import checked
-from app.screens.search_screen import Picked, SearchScreen
-from app.screens.settings_screen import SettingsScreen
-from app.settings import Settings
 from store.limits import ESC_TWICE_SECONDS
 from store.models import ChatSummary
 from store.text import safe_name
 from widgets.chat_list import ChatList, sections_of
+
+if TYPE_CHECKING:
+    from app.screens.search_screen import Picked
+    from app.settings import Settings
+
+# Screens are imported when their key is pressed: none is needed for the first paint.
 
 MODES = ("plan", "ask", "auto", "full")
 MODE_WORDS = {
@@ -58,6 +56,8 @@ class DeckActions(DeckBase):
 
     def action_search(self, words: str = "") -> None:
         """Ctrl+K."""
+        from app.screens.search_screen import SearchScreen
+
         if isinstance(self.app.screen, SearchScreen):
             return
         screen = SearchScreen(self.services, lambda: list(self.chats.values()), self.deck.focused, words)
@@ -76,10 +76,14 @@ class DeckActions(DeckBase):
 
     def action_help(self) -> None:
         """F1."""
+        from app.screens.help_screen import HelpScreen
+
         self.app.push_screen(HelpScreen(self.app.keymap))
 
     def action_settings(self) -> None:
         """F10."""
+        from app.screens.settings_screen import SettingsScreen
+
         self.app.push_screen(SettingsScreen(self.services.home, self.app.settings, self._settings_changed))
 
     def _settings_changed(self, settings: Settings, key: str) -> None:
@@ -94,6 +98,8 @@ class DeckActions(DeckBase):
 
     def action_leader(self) -> None:
         """F8."""
+        from app.screens.leader import Leader
+
         self.app.push_screen(Leader(self.app.keymap), self._led)
 
     def _led(self, action: str | None) -> None:
@@ -248,6 +254,8 @@ class DeckActions(DeckBase):
 
     def action_open_in_column(self) -> None:
         """Pick a chat for a new column."""
+        from app.screens.picker import Choice, Picker
+
         chats = sorted(self.listed(), key=lambda c: -c.last_active)
         choices = [
             Choice(c.id, title_of(c), "archived" if c.archived_at else show_folder(c))
@@ -281,6 +289,8 @@ class DeckActions(DeckBase):
 
     def action_rename(self, chat: str | None = None) -> None:
         """Ask for a title."""
+        from app.screens.ask_text import AskText
+
         chat = chat or self.deck.focused
         if chat is None:
             return
@@ -334,6 +344,8 @@ class DeckActions(DeckBase):
 
     def action_delete(self, chat: str | None = None) -> None:
         """Ask, then delete for ever."""
+        from app.screens.confirm import Confirm
+
         chat = chat or self.deck.focused
         if chat is None or chat not in self.chats:
             return
@@ -407,6 +419,8 @@ class DeckActions(DeckBase):
 
     def set_model(self, model: str) -> None:
         """Set the focused chat's model."""
+        from app.settings import Settings
+
         chat = self.deck.focused
         if chat is None:
             return
@@ -420,6 +434,8 @@ class DeckActions(DeckBase):
 
     def chat_menu(self, chat: str, act: str) -> None:
         """What the list's keys and its menu do with a chat."""
+        from app.screens.picker import Choice, Picker
+
         acts: dict[str, Callable[[], Any]] = {
             "column": lambda: self.show_chat(chat, beside=True),
             "pin": lambda: self.action_pin(chat),

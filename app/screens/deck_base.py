@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 _COMMANDS = tuple(SlashCommand(s.name, f"{s.words}" + (f" · {s.hint}" if s.hint else "")) for s in SLASHES)
 RECALL_MOST = 100
+FIRST_PAINT_SECONDS = 1.0
 
 
 class DeckBase(Screen[None]):
@@ -51,6 +53,8 @@ class DeckBase(Screen[None]):
         self.tasks = WatchedTasks(lambda error: self.app.fault(error))
         self.memory = Memory(self.store, self.tasks, lambda words: self.say(words, "error"))
         self.posting = Posting(self.session, self.tasks, lambda words: self.say(words, "error"))
+        self._after_paint = asyncio.Event()  # the focused column is on screen
+        self._turn = asyncio.Lock()  # one of the other columns at a time
         self.deck = Deck()
         self.chats: dict[str, ChatSummary] = {}
         self.columns: dict[str, DeckColumn] = {}
@@ -139,8 +143,17 @@ class DeckBase(Screen[None]):
         return column
 
     async def _load_when(self, mounted: AwaitMount, column: DeckColumn) -> None:
+        """The focused column is read and painted first; the others follow one by one."""
         await mounted
+        if column.chat != self.deck.focused:
+            with contextlib.suppress(TimeoutError):  # the focused one may have been closed meanwhile
+                await asyncio.wait_for(self._after_paint.wait(), FIRST_PAINT_SECONDS)
+            async with self._turn:
+                await self.load(column)
+                await asyncio.sleep(0)
+            return
         await self.load(column)
+        self.call_after_refresh(self._after_paint.set)
 
     async def load(self, column: DeckColumn) -> None:
         """Read the last page, and go to the line that was asked for."""

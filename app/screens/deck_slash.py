@@ -6,10 +6,8 @@ from collections.abc import Callable
 
 from app import commands as cmd
 from app.screens import slash
-from app.screens.ask_text import AskText
 from app.screens.deck_actions import MODES, DeckActions
 from app.screens.deck_column import DeckColumn
-from app.screens.files import export_chat, import_file
 
 
 class DeckSlash(DeckActions):
@@ -17,6 +15,8 @@ class DeckSlash(DeckActions):
 
     def run_slash(self, column: DeckColumn, name: str, argument: str, typed: str) -> None:
         """Carry out `/name argument`; what can't be taken goes back into the box."""
+        from app.screens.files import export_chat, import_file
+
         chat = column.chat
         runs: dict[str, Callable[[], object]] = {
             "new": lambda: self.new_chat(argument),
@@ -84,6 +84,8 @@ class DeckSlash(DeckActions):
         if not name:
             self._back(column, typed, "/forward needs a name, such as /forward Ana: her words")
             return
+        from app.screens.ask_text import AskText
+
         box = AskText(f"{name}'s words", hint="they are never taken for yours", many=True)
         self.app.push_screen(box, lambda words: self._post_forward(column, name, words) if words else None)
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from app.ports import WireError
-from app.screens.picker import Choice, Picker
-
 if TYPE_CHECKING:
     from app.screens.deck_actions import DeckActions
+    from app.screens.picker import Picker
 
 _ASK = "ask "
 
@@ -24,6 +22,8 @@ def catalogue_of(services: Any) -> Any:
 
 def choose_model(deck: DeckActions) -> None:
     """Offline, the models used in other chats, and what is found here; a name may be typed."""
+    from app.screens.picker import Choice, Picker
+
     now = deck.summary.model if deck.summary is not None else ""
     used = dict.fromkeys(["offline", deck.app.settings.model, *(c.model for c in deck.chats.values() if c.model)])
     notes = {"offline": "no key, no network: quotes your own chats"}
@@ -36,6 +36,8 @@ def choose_model(deck: DeckActions) -> None:
 
 
 async def _add_found(picker: Picker, catalogue: Any) -> None:
+    from app.screens.picker import Choice
+
     found = await catalogue.look()
     picker.add([Choice(f"{_ASK}{f.name}", f"{f.name} …", f.words) for f in found if f.kind != "program"])
 
@@ -54,6 +56,9 @@ def _chosen(deck: DeckActions, model: str | None) -> None:
 
 
 async def _list(deck: DeckActions, catalogue: Any, found: Any) -> None:
+    from app.ports import WireError
+    from app.screens.picker import Choice, Picker
+
     try:
         with_names = await catalogue.models(found)
     except WireError as error:
