@@ -102,7 +102,7 @@ def pick(
     chat: FoundChat, lines: Lines, idfs: Sequence[float], most: int, weights: Weights = ranking.PRODUCT
 ) -> list[int]:
     """The rows to show: the best line, then those that also bring words not shown yet."""
-    if most > 10 or len(chat.rows) <= 1 or not weights.novelty:
+    if most > 10 or len(chat.rows) <= 1 or not weights.novelty or not idfs:
         return chat.rows[:most]
     left = chat.rows[:20]
     out = [left.pop(0)]

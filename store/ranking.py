@@ -109,7 +109,10 @@ def line_scores(finds: Finds, lengths: Sequence[int], idfs: Sequence[float], wei
 
 
 def register(conn: db.Connection) -> None:
-    """sqlite-fts4's functions on a search connection: the judge, and what ranks while there is no vocabulary."""
-    from sqlite_fts4 import register_functions
+    """sqlite-fts4's rank_bm25 on a search connection: the judge, and what ranks where there is no vocabulary.
 
-    register_functions(conn)
+    Without its logging wrapper, which would print a traceback over the screen; an error fails the query either way.
+    """
+    from sqlite_fts4 import rank_bm25
+
+    conn.create_function("rank_bm25", 1, getattr(rank_bm25, "__wrapped__", rank_bm25))

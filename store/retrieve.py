@@ -151,6 +151,32 @@ class Core:
         found = self._ranked(self.any_of(essential, by_df), by_df, left_out, filters, budget, days)
         return replace(found, match="close" if found.chats else "none", missing=missing)
 
+    def judged(self, pieces: Sequence[query.Piece], filters: Filters, limit: int = PALETTE_NEWEST) -> Retrieved:
+        """Without the vocabulary's counts: the newest lines with every word, else with some, ranked by rank_bm25."""
+        groups = [query.Group(p.typed, (query.Form(p.terms),), 0, unspaced=p.unspaced) for p in pieces]
+        for match, how in ((self.all_of(groups), "exact"), (" OR ".join(g.forms[0].match() for g in groups), "close")):
+            rows = self.conn.execute(
+                "SELECT docid, chat, pos, -rank_bm25(info) FROM (SELECT f.docid, m.chat, m.pos, "
+                "matchinfo(f, 'pcnalx') AS info FROM f CROSS JOIN msg m ON m.id = f.docid "
+                f"WHERE f MATCH ?{filters.sql()} ORDER BY f.docid DESC LIMIT ?)",
+                (match, limit),
+            ).fetchall()
+            if rows:
+                docids, chats, places, scores = zip(*rows, strict=True)
+                lines = grouping.Lines(docids, chats, places, list(scores), ranking.Finds([], []))
+                found = grouping.group(lines, [], self.sizes, ranking.REFERENCE)
+                return Retrieved(found, lines, groups, [], "exact" if how == "exact" else "close", len(rows))
+        return Retrieved(groups=groups)
+
+    def has_counts(self) -> bool:
+        """Whether the vocabulary is there; it isn't while it is being made."""
+        try:
+            return self.conn.execute("SELECT 1 FROM vocab LIMIT 1").fetchone() is not None
+        except db.OperationalError as error:
+            if "vocab" not in str(error):
+                raise
+            return False
+
     def newest_chats(self, filters: Filters) -> list[tuple[int, int]]:
         """(chat number, lines) of the chats with lines that pass the filters, newest line first."""
         rows = self.conn.execute(
@@ -165,6 +191,8 @@ class Core:
 
         A word that nobody said is read as what it may mean at once: without that nothing has every word.
         """
+        if not self.has_counts():
+            return self.judged(parsed.pieces, filters)
         groups = query.groups(self.conn, parsed.pieces)
         content = [g for g in groups if not g.stop] or groups
         found = Retrieved(groups=content, capped=True)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from store import index, query, ranking
+from store import db, index, query, ranking
 from store.models import SearchQuery
 from store.projection import SaidLine
 from store.retrieve import Core, Filters
@@ -138,3 +138,21 @@ def test_a_day_in_the_query_finds_what_was_said_then(home: Home) -> None:
     service = home.service()
     assert service.search_sync(SearchQuery("who met at the mill on 3 March, 2023?")).groups[0].chat.id == "c3"
     assert service.search_sync(SearchQuery("the mill in May 2023")).groups[0].chat.id == "c5"
+
+
+def test_without_the_vocabulary_rank_bm25_ranks(home: Home) -> None:
+    home.chat("c1", "heron mill", "heron")
+    home.chat("c2", "the heron stood by the mill for a long time and then it flew away over the wide river")
+    home.chat("c3", "heron")
+    for n in range(9):
+        home.chat(f"x{n}", "other words")
+    service = home.service()
+    with_counts_order = [g.chat.id for g in service.search_sync(SearchQuery("heron mill ")).groups]
+    conn = db.connect(service._indexer.path)
+    conn.execute("DROP TABLE vocab")
+    conn.close()
+    answer = service.search_sync(SearchQuery("heron mill "))
+    assert answer.match == "exact"
+    assert [g.chat.id for g in answer.groups] == [c for c in with_counts_order if c != "c3"]
+    close = service.search_sync(SearchQuery("heron zeppelin "))
+    assert close.match == "close" and {g.chat.id for g in close.groups} == {"c1", "c2", "c3"}
