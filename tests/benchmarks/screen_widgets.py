@@ -62,6 +62,7 @@ class Bench(App[dict[str, float]]):
         """All figures, then out."""
         out: dict[str, float] = {}
         columns = list(self.query(Column))
+        await self.drawn()  # the program's own first paint isn't the chat's
         start = time.process_time()
         columns[0].transcript.show_page(history(200), 800)
         await self.drawn()
