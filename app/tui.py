@@ -11,12 +11,12 @@ import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from textual.app import App
 from textual.binding import Binding
 from textual.filter import LineFilter
 
 from app import keys
 from app.screens.bindings import bindings
+from app.screens.host import Host
 from app.screens.say import say
 from app.screens.themes import THEMES
 from app.screens.watched import WatchedTasks
@@ -34,7 +34,7 @@ EXIT_CODES = {"broken": 3, "held": 4, "read-only": 3}
 Build = Callable[[], Awaitable["Services"]]
 
 
-class ShoalApp(App[int]):
+class ShoalApp(Host):
     """Builds the services, shows the deck, and closes both whatever happens."""
 
     TITLE = "Shoal"

@@ -17,6 +17,7 @@ from app.screens import show
 from app.screens.column_feed import ColumnFeed
 from app.screens.deck import Deck, Layout, layout
 from app.screens.deck_column import DeckColumn
+from app.screens.host import Host
 from app.screens.memory import Memory
 from app.screens.models import catalogue_of
 from app.screens.posting import Posting
@@ -33,7 +34,6 @@ from widgets.strip import ChatStrip
 
 if TYPE_CHECKING:
     from app.services import Services
-    from app.tui import ShoalApp
 
 _COMMANDS = tuple(SlashCommand(s.name, f"{s.words}" + (f" · {s.hint}" if s.hint else "")) for s in SLASHES)
 RECALL_MOST = 100
@@ -43,7 +43,7 @@ FIRST_PAINT_SECONDS = 1.0
 class DeckBase(Screen[None]):
     """Columns over chats. Everything that changes a chat is posted to the session; events bring it back."""
 
-    app: ShoalApp
+    app: Host
     AUTO_FOCUS = ""  # the message box takes it once its column is there
 
     def __init__(self, services: Services) -> None:

@@ -20,6 +20,7 @@ from app.keys import show
 from app.screens import filters
 from app.screens.bindings import bindings
 from app.screens.finder import Finder, Found, sentence
+from app.screens.host import Host
 from app.screens.watched import WatchedTasks
 from store.limits import QUERY_CHARS
 from store.models import ChatSummary, SearchAnswer
@@ -40,7 +41,6 @@ from widgets.results import (
 
 if TYPE_CHECKING:
     from app.services import Services
-    from app.tui import ShoalApp
 
 APART_SECONDS = 0.05  # between two searches while keys arrive; the first key after a pause is looked for at once
 ANSWER_SECONDS = 0.06  # an answer that comes within this is painted once, with the titles
@@ -66,7 +66,7 @@ class Picked:
 class SearchScreen(ModalScreen[Picked | None]):
     """Latest wins: an answer to older words is never shown over newer ones."""
 
-    app: ShoalApp
+    app: Host
 
     BINDINGS = [
         *bindings("search"),  # none has priority: keys are taken in the order they were typed, after the letters
