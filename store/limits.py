@@ -176,3 +176,24 @@ CHANGE_SET_FILES: Final = 500  # a command that changed more is shown, and not u
 CHANGE_DAYS: Final = 30
 CHANGE_KEPT_BYTES: Final = 1024**3
 CHANGE_FOLDERS_WATCHED: Final = 4  # work folders whose state before is kept at once
+
+# the guard
+PARSED_COMMAND_CHARS: Final = 20_000  # a longer command isn't taken apart: it counts as one that does anything
+PARSED_COMMAND_DEPTH: Final = 24  # commands inside commands, and the shell's own nesting
+PARSED_COMMAND_PARTS: Final = 400
+
+# commands
+COMMAND_CHARS: Final = 20_000
+COMMAND_SECONDS: Final = 120  # a foreground command's limit unless it asks for another …
+COMMAND_SECONDS_MOST: Final = 1_800  # … which is at most this
+COMMAND_GRACE_SECONDS: Final = 1.0  # from TERM to KILL when one is stopped
+COMMAND_HEAD_BYTES: Final = 12_000  # of an output, this much of its beginning …
+COMMAND_TAIL_BYTES: Final = 20_000  # … and this much of its end is shown
+COMMAND_MARGIN_BYTES: Final = 4_096  # kept beyond both for the secrets filter, so that no secret is cut in two
+COMMAND_PROGRESS_SECONDS: Final = 0.5
+COMMAND_LABEL_CHARS: Final = 100
+SANDBOX_PROBE_SECONDS: Final = 5.0
+PROCESSES_A_CHAT: Final = 8
+PROCESSES_IN_ALL: Final = 24
+PROCESS_FINISHED_KEPT: Final = 32  # ended background processes whose output can still be read
+PROCESS_KEPT_BYTES: Final = 256_000  # of a background process's output
