@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from store import grouping, index, query, snippets
@@ -24,7 +24,6 @@ class Views:
     summary: Callable[[str], ChatSummary | None]
     spans: Callable[[str], Sequence[Span]]
     redact: Callable[[str], str]
-    private: Callable[[str], bool]
 
     def clean(self, text: str) -> str:
         """A text whose secrets weren't worked out at indexing."""
@@ -47,18 +46,17 @@ class Views:
         )
 
 
-def filters_of(asked: SearchQuery, entries: Iterable[index.ChatEntry], private: Callable[[str], bool]) -> Filters:
+def filters_of(asked: SearchQuery, entries: Mapping[str, index.ChatEntry], private: Collection[str]) -> Filters:
     """The query's filters in chat numbers of the file."""
     only: frozenset[int] | None = None
-    if asked.chat is not None or asked.project is not None:
-        only = frozenset(
-            e.no
-            for e in entries
-            if (asked.chat is None or e.chat == asked.chat) and (asked.project is None or e.folder == asked.project)
-        )
-    without = frozenset(
-        e.no for e in entries if e.chat in asked.without or (not asked.private and (e.private or private(e.chat)))
-    )
+    if asked.chat is not None:
+        entry = entries.get(asked.chat)
+        there = entry is not None and (asked.project is None or entry.folder == asked.project)
+        only = frozenset([entry.no]) if entry is not None and there else frozenset()
+    elif asked.project is not None:
+        only = frozenset(e.no for e in list(entries.values()) if e.folder == asked.project)
+    left_out = asked.without if asked.private else asked.without.union(list(private))
+    without = frozenset(entries[c].no for c in left_out if c in entries)
     return Filters(asked.after, asked.before, asked.who, only, without)
 
 
@@ -163,8 +161,8 @@ def slice_of(
 def line_of(line: index.Texts, views: Views, limit: int | None = None) -> Line:
     """A whole line, filtered."""
     text = views.stored(line)
-    if limit is not None and len(text) > limit:
-        text = text[: limit - 1] + "…"
+    if limit is not None:
+        text = snippets.cut(text, limit)
     return Line(line.anchor, line.who, line.at, text, views.clean(line.name) if line.name else None)
 
 

@@ -81,12 +81,14 @@ _FENCE = re.compile(r"^[ \t]{0,3}(```+|~~~+)[^\n`]*\n(.*?)(?:^[ \t]{0,3}\1[`~]*[
 _LINE_MARKS = re.compile(
     r"^[ \t]*(?:>[ \t]?)*[ \t]*(?:#{1,6}[ \t]+|(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?", re.M
 )
-_HEAD_END = re.compile(r"[ \t]+#+[ \t]*$", re.M)
-_RULES = re.compile(r"^[ \t]*(?:(?:[-*_][ \t]*){3,}|=+|\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)+)[ \t]*$\n?", re.M)
+_HEAD_END = re.compile(r"(?<=[^ \t#])[ \t]+#+[ \t]*$", re.M)
+_RULES = re.compile(
+    r"^[ \t]*(?:(?:[-*_][ \t]*){3,}|=+|(?:\|[ \t]*)?:?-+:?[ \t]*(?:\|[ \t]*(?::?-+:?[ \t]*)?)+)[ \t]*$\n?", re.M
+)
 _IMAGE_OR_LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:[ \t]+\"[^\"]*\")?\)")
 _AUTO_LINK = re.compile(r"<((?:https?://|mailto:)[^<>\s]+)>")
 _TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9-]*(?:[ \t][^<>\n]*)?/?>")
-_BOLD = re.compile(r"(\*\*|__|~~)(?=\S)(.+?)(?<=\S)\1", re.S)
+_STRONG: Final = ("**", "__", "~~")
 _STAR = re.compile(r"(?<![*\w])\*(?=[^\s*])([^*\n]+?)(?<=[^\s*])\*(?![*\w])")
 _UNDER = re.compile(r"(?<![_\w])_(?=[^\s_])([^_\n]+?)(?<=[^\s_])_(?![_\w])")
 _CODE = re.compile(r"(`+)([^`\n](?:[^`\n]|(?!\1)`)*?)\1(?!`)")
@@ -114,6 +116,23 @@ def _has_marks(text: str) -> bool:
     return first or ("\n" in text and _LINE_STARTS.search(text) is not None)
 
 
+def _without_pairs(text: str, mark: str) -> str:
+    """Bold or strike marks that open and close within a paragraph are taken out; one pass, whatever the text."""
+    pieces = text.split(mark)
+    keep = [True] * (len(pieces) - 1)  # whether the mark after piece i stays
+    opened: int | None = None
+    for i in range(len(keep)):
+        before, after = pieces[i][-1:], pieces[i + 1][:1]
+        if opened is not None and "\n\n" in pieces[i]:
+            opened = None
+        if opened is not None and before.strip() and not (mark == "__" and after.isalnum()):
+            keep[opened] = keep[i] = False
+            opened = None
+        elif opened is None and after.strip() and not (mark == "__" and before.isalnum()):
+            opened = i
+    return "".join(p + (mark if i < len(keep) and keep[i] else "") for i, p in enumerate(pieces))
+
+
 def _prose(text: str) -> str:
     """Marks removed outside fences; inline code is set aside so that nothing inside it changes."""
     if not _has_marks(text):
@@ -137,5 +156,8 @@ def _prose(text: str) -> str:
     if "<" in text:
         text = _TAG.sub("", _AUTO_LINK.sub(r"\1", text))
     if "*" in text or "_" in text or "~" in text:
-        text = _UNDER.sub(r"\1", _STAR.sub(r"\1", _BOLD.sub(r"\2", text)))
+        for mark in _STRONG:
+            if mark in text:
+                text = _without_pairs(text, mark)
+        text = _UNDER.sub(r"\1", _STAR.sub(r"\1", text))
     return re.sub(r"\x00(\d+)\x00", lambda m: kept[int(m[1])], text) if kept else text

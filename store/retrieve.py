@@ -99,7 +99,8 @@ class Core:
         more = ("m.at" if days else "0") + (", m.name" if named else ", NULL")
         rows = self.conn.execute(
             f"SELECT f.docid, m.chat, m.pos, m.who, m.len, {more}, matchinfo(f, '{ranking.MATCHINFO}') "
-            f"FROM f CROSS JOIN msg m ON m.id = f.docid WHERE f MATCH ?{filters.sql()} ORDER BY f.docid DESC LIMIT ?",
+            f"FROM f CROSS JOIN msg m ON m.id = f.docid WHERE f MATCH ?{self._limits(filters)} "
+            "ORDER BY f.docid DESC LIMIT ?",
             (match, limit),
         ).fetchall()
         if not rows:
@@ -120,6 +121,14 @@ class Core:
         lines = grouping.Lines(docids, chats, places, scores, finds)
         found = grouping.group(lines, idfs, self.sizes, self.weights)
         return Retrieved(found, lines, groups, idfs, "exact", len(rows), len(rows) >= limit)
+
+    def _limits(self, filters: Filters) -> str:
+        """The filters as conditions; for a single chat also between which ids its lines are: others are skipped."""
+        if filters.only is None or len(filters.only) != 1:
+            return filters.sql()
+        (no,) = filters.only
+        low, high = self.conn.execute("SELECT min(id), max(id) FROM msg WHERE chat=?", (no,)).fetchone()
+        return f"{filters.sql()} AND f.docid BETWEEN {int(low or 0)} AND {int(high or 0)}"
 
     def exact(self, groups: Sequence[query.Group], filters: Filters, limit: int = PALETTE_NEWEST) -> Retrieved:
         """Lines with every group of the query, the newest `limit` of them ranked."""

@@ -11,12 +11,12 @@ from typing import Literal, TypeVar
 
 from store import answers, db, query, said
 from store.clock import Clock, SystemClock
-from store.index import ChatEntry, Spans
+from store.index import Spans
 from store.indexer import BROKEN_WORDS, REBUILDING_WORDS, Indexer, IndexStatus
 from store.lanes import Superseded, ToolsLane, TypingLane, Unready
 from store.limits import CATCH_UP_WAIT_SECONDS, READ_LINES, TOOLS_LANE_SECONDS
 from store.models import ChatHits, ChatSummary, Preview, SearchAnswer, SearchQuery, Slice
-from store.retrieve import Core
+from store.retrieve import Core, Filters
 
 T = TypeVar("T")
 Lane = Literal["typing", "tools"]
@@ -43,7 +43,7 @@ class SearchService:
         self._store = store
         self._clock = clock or SystemClock()
         self._indexer = Indexer(store, index_dir, spans, spans_version, on_notice)
-        self._views = answers.Views(store.summary, spans, redact, self._indexer.private.__contains__)
+        self._views = answers.Views(store.summary, spans, redact)
         self._typing = TypingLane(self._indexer)
         self._tools = ToolsLane(self._indexer, TOOLS_LANE_SECONDS)
         self._started = False
@@ -113,19 +113,17 @@ class SearchService:
     def _search(self, core: Core, asked: SearchQuery) -> SearchAnswer:
         started = time.perf_counter()
         parsed = query.parse(asked.text)
-        entries = list(core.by_no.values())
+        filters = answers.filters_of(asked, self._indexer.entries, self._indexer.private)
         if not parsed.text:
-            return self._listed(core, asked, entries, started)
+            return self._listed(core, asked, filters, started)
         if parsed.too_short:
             return SearchAnswer(self._views.clean(parsed.text), "too-short", cut=parsed.cut)
-        filters = answers.filters_of(asked, entries, self._indexer.private.__contains__)
         found = core.run(parsed, filters, typing=asked.typing)
         answer = answers.answer(core, asked, parsed, found, self._views)
         return replace(answer, took_ms=(time.perf_counter() - started) * 1000)
 
-    def _listed(self, core: Core, asked: SearchQuery, entries: list[ChatEntry], started: float) -> SearchAnswer:
+    def _listed(self, core: Core, asked: SearchQuery, filters: Filters, started: float) -> SearchAnswer:
         """Nothing asked: the chats with the newest lines (in the dates given), without lines of theirs."""
-        filters = answers.filters_of(asked, entries, self._indexer.private.__contains__)
         chats = core.newest_chats(filters)
         seen = [(self._views.chat(core.by_no[no].chat), n) for no, n in chats if no in core.by_no]
         there = [(s, n) for s, n in seen if s is not None and (asked.private or not s.private)]

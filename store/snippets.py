@@ -141,6 +141,13 @@ def snippet(text: str, found: Sequence[Span], width: int = SNIPPET_CHARS) -> tup
     return f"{before}{text[start:stop]}{after}", tuple(kept)
 
 
+def cut(text: str, limit: int) -> str:
+    """The beginning of a filtered text, at most `limit` characters; a mask is kept whole or left out."""
+    if len(text) <= limit:
+        return text
+    return text[: _whole_masks(text, 0, limit - 1)[1]] + "…"
+
+
 def _window(found: Sequence[Span], width: int) -> int:
     """Where the window starts that holds the most finds (different starts tried: each find's)."""
     if not found:
@@ -159,13 +166,13 @@ def _window(found: Sequence[Span], width: int) -> int:
 def _nudged(text: str, start: int, found: Sequence[Span]) -> int:
     space = text.find(" ", start, start + _NUDGE)
     moved = space + 1 if space >= 0 else start
-    return start if any(s < moved and e > start for s, e in found) else moved
+    return start if any(start <= s < moved for s, _ in found) else moved
 
 
 def _nudged_end(text: str, stop: int, found: Sequence[Span]) -> int:
     space = text.rfind(" ", max(0, stop - _NUDGE), stop + 1)
     moved = space if space > 0 else stop
-    return stop if any(s < stop and e > moved for s, e in found) else moved
+    return stop if any(moved < e <= stop for _, e in found) else moved
 
 
 def _whole_masks(text: str, start: int, stop: int) -> tuple[int, int]:
