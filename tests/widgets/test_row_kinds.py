@@ -207,6 +207,13 @@ def test_an_answered_question_is_one_neutral_line() -> None:
         assert all("bad" not in style for line in row.lines(60) for _, style in line.pieces)
 
 
+def test_an_allowed_call_is_told_by_its_own_row() -> None:
+    request = ev.PermissionRequested(permission_id="p", call_id="call_1", summary="Run it")
+    assert shown(widget_for(PermissionRow("p", NOW, 1, request, "allow"))) == []
+    assert shown(widget_for(PermissionRow("p", NOW, 1, request, "allow-always"))) == ["· Always allowed · Run it"]
+    assert shown(widget_for(PermissionRow("p", NOW, 1, request))) == ["· Asks you below · Run it"]
+
+
 async def test_a_message_is_copied_as_it_was_written() -> None:
     row = widget_for(said("a", "**bold**", who="assistant"))
     async with Host(row).run_test() as pilot:

@@ -34,8 +34,10 @@ class Answered(Row):
             self.changed()
 
     def make(self, width: int) -> list[Line]:
-        """One line; while it waits it says that the question is below."""
+        """One line; while it waits it says that the question is below. Of a call that ran, the call's row tells."""
         request = self.model.request
+        if self.model.decision == "allow" and request is not None and request.call_id:
+            return []
         words = safe_text(request.summary if request else "", one_line=True, limit=300)
         said = SAID.get(self.model.decision or "", "Asks you below")
         return wrap([(f"{said}", "muted"), (f" · {words}" if words else "", "muted")], width, first=("· ", "muted"))
