@@ -23,7 +23,8 @@ from widgets.net import NET
 from widgets.rows.said import Said
 
 NOW = 1_790_000_000_000
-WORDS = "the cookie is set with a strict policy so that the callback arrives without it and we add a **test** ".split()
+SENTENCE = "the cookie is set with a strict policy so that the callback arrives without it and we add a **test**"
+WORDS = SENTENCE.split()
 ANSWER = "Here is `how` it goes:\n\n1. first **this**\n2. then that\n\n```python\ndef f(x):\n    return x\n```\n\n"
 FRAMES, COLUMNS, TOKENS = 60, 4, 5  # tokens a column and frame: 60 a second at 12 frames
 
