@@ -112,5 +112,17 @@ def version() -> str:
 
     try:
         return of("shoal-chats")
-    except PackageNotFoundError:
+    except PackageNotFoundError:  # a checkout that isn't installed
+        return _version_here()
+
+
+def _version_here() -> str:
+    """The version in the checkout's pyproject.toml; "0" where there is none."""
+    import tomllib
+    from pathlib import Path
+
+    try:
+        project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+        return str(project["project"]["version"])
+    except (OSError, ValueError, KeyError):
         return "0"

@@ -21,6 +21,7 @@ class _Question:
     intent: tuple[Event, ...]
     expires: float | None  # by the steady clock; None: a person is there
     answer: asyncio.Future[Decision] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    told: asyncio.Event = field(default_factory=asyncio.Event)  # the question is durable, or won't be
     asked: bool = False  # the question is durable
     taken: bool = False  # an answer is being written
     doomed: bool = False  # the turn ends: no answer is waited for
@@ -52,6 +53,7 @@ class Asks:
             waiting = StatusChanged(status="awaiting-permission")
             await self._store.commit(Batch.of(chat, request, waiting, kind="ask"))
             question.asked = True
+            question.told.set()
             if question.doomed:
                 await self.answer(chat, request.permission_id, "expired")
             if expires is not None and (self._watcher is None or self._watcher.done()):
@@ -59,11 +61,15 @@ class Asks:
             return await asyncio.shield(question.answer)
         finally:
             self._open.pop(request.permission_id, None)
+            question.told.set()
 
     async def answer(self, chat: str, permission_id: str, decision: Decision) -> bool:
         """Write and give the answer; False when there is no such open question (any more)."""
         question = self._open.get(permission_id)
-        if question is None or question.chat != chat or not question.open:
+        if question is None or question.chat != chat:
+            return False
+        await question.told.wait()  # its event is seen a moment before `ask` hears that it is durable
+        if not question.open:
             return False
         question.taken = True
         await asyncio.shield(self._tasks.spawn(self._write(question, decision)))
@@ -100,13 +106,14 @@ class Asks:
             if question.chat != chat:
                 continue
             question.doomed = True
-            await self.answer(chat, permission_id, "expired")
+            if question.asked:
+                await self.answer(chat, permission_id, "expired")
 
     async def check(self) -> None:
         """Expire what nobody answered in time; also called when a manual clock ticks."""
         now = self._clock.steady()
         for permission_id, question in list(self._open.items()):
-            if question.expires is not None and question.expires <= now:
+            if question.asked and question.expires is not None and question.expires <= now:
                 await self.answer(question.chat, permission_id, "expired")
 
     async def _watch(self) -> None:

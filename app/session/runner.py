@@ -52,6 +52,12 @@ class Runner:
         """Chats with a turn that runs or is about to."""
         return list(self._running)
 
+    def next(self, turn: Turn) -> None:
+        """This turn follows in its chat; called before its `turn.started` can be seen, so that it can be stopped."""
+        running = self._running.get(turn.chat)
+        if running is not None:
+            running.turn, running.over = turn, False
+
     def forget(self, chat: str) -> None:
         """Nothing follows in this chat."""
         self._running.pop(chat, None)

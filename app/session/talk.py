@@ -77,8 +77,9 @@ class Talk:
     async def stop(self, command: cmd.Stop) -> dict[str, Any]:
         """Ask the turn to end."""
         desk = self._desk
-        desk.chat(command.chat)
-        stopping = desk.runner.stop(command.chat)
+        summary, turn = desk.chat(command.chat), desk.runner.turn(command.chat)
+        ended = turn is not None and summary.turn_id != turn.turn_id  # its end is durable and told already
+        stopping = not ended and desk.runner.stop(command.chat)
         if stopping:
             await desk.asks.expire_all(command.chat)
         return {"stopping": stopping}
@@ -144,6 +145,7 @@ class Talk:
                 return None
             following, events = _turn_of(summary, "person", waiting[0])
             changes: list[Change] = [queue.keep(chat, waiting[1:])]
+            desk.runner.next(following)
             await desk.write(chat, *events, changes=changes, kind="send")
             desk.bus.signal(chat, "queue", {"texts": [w.text for w in waiting[1:]]})
             return following

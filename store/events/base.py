@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 class Part(BaseModel):
     """A piece of an event's body."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="allow", defer_build=True, serialize_by_alias=True)
 
 
 class Event(Part):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import AliasChoices, Field
+
 from .base import Decision, Effect, Event, Part, TaintKind, ToolStatus
 
 
@@ -92,7 +94,9 @@ class LookChat(Part):
     id: str
     title: str
     archived: bool | None = None
-    from_: str | None = None
+    from_: str | None = Field(  # `from` in the log; `from_` is read too
+        None, validation_alias=AliasChoices("from", "from_"), serialization_alias="from"
+    )
     last_active: int | None = None
     lines: tuple[LookLine, ...] = ()
 
