@@ -55,6 +55,7 @@ def start_log(home: Home, clean: Clean) -> None:
         handler.setFormatter(FilteredFormatter(clean))
     root.addHandler(handler)
     root.setLevel(logging.WARNING)
+    logging.captureWarnings(True)  # a library's warning would be drawn over the screen
     logging.getLogger("shoal").setLevel(logging.INFO)
 
 
