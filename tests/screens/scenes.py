@@ -106,7 +106,13 @@ async def play(scene: Scene, pilot: Pilot[int]) -> None:
     assert isinstance(app.screen, DeckScreen)
     app.app_focus = True
     await settled(pilot)
-    await scene.drive(pilot, app.screen)
+    deck = app.screen
+    for _ in range(400):  # questions show once nothing was typed for a second
+        asking = [c for c in deck.columns.values() if c.display and c.feed.asks]
+        if all(c.asks.query("PermissionCard") for c in asking):
+            break
+        await pilot.pause(0.01)
+    await scene.drive(pilot, deck)
     await settled(pilot)
     for screen in app.screen_stack:
         for box in screen.query(Input).results(Input):
@@ -122,13 +128,24 @@ async def settled(pilot: Pilot[int], seconds: float = 0.3) -> None:
     await pilot.pause()
 
 
+async def found(pilot: Pilot[int]) -> None:
+    """Until the answer of the pause is there, and its preview."""
+    await settled(pilot, 0.8)
+    screen = pilot.app.screen
+    for _ in range(300):
+        if not getattr(screen, "_pending", False):
+            break
+        await pilot.pause(0.01)
+    await settled(pilot, 0.4)
+
+
 async def nothing(pilot: Pilot[int], deck: DeckScreen) -> None:
-    await settled(pilot, 1.2)  # the question shows once nothing was typed for a second
+    await settled(pilot)
 
 
 async def search(pilot: Pilot[int], deck: DeckScreen) -> None:
     await pilot.press("ctrl+k", *"venue lisbon")
-    await settled(pilot, 0.8)
+    await found(pilot)
 
 
 async def recent(pilot: Pilot[int], deck: DeckScreen) -> None:
@@ -138,7 +155,7 @@ async def recent(pilot: Pilot[int], deck: DeckScreen) -> None:
 
 async def typo(pilot: Pilot[int], deck: DeckScreen) -> None:
     await pilot.press("ctrl+k", *"boathuose deposit")
-    await settled(pilot, 0.8)
+    await found(pilot)
 
 
 async def line(pilot: Pilot[int], deck: DeckScreen) -> None:
@@ -148,7 +165,6 @@ async def line(pilot: Pilot[int], deck: DeckScreen) -> None:
 
 
 async def look(pilot: Pilot[int], deck: DeckScreen) -> None:
-    await settled(pilot, 1.2)
     await pilot.press("tab", "enter")
     await settled(pilot)
 
@@ -165,7 +181,6 @@ async def settings(pilot: Pilot[int], deck: DeckScreen) -> None:
 
 
 async def leader(pilot: Pilot[int], deck: DeckScreen) -> None:
-    await settled(pilot, 1.2)
     await pilot.press("f8")
 
 
