@@ -1,0 +1,84 @@
+"""Where a path in a command leads, judged by its words alone: the folder, outside it, everything, or nobody knows."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+_TEMP = ("/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/", "/dev/shm/")
+_DEVICES = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero", "/dev/stdin"))
+
+
+class Place(IntEnum):
+    """How much is lost when it is: later is worse."""
+
+    NOWHERE = 0
+    INSIDE = 1
+    TEMP = 2
+    OUTSIDE = 3
+    UNKNOWN = 4
+    WHOLE = 5  # a home, the work folder, a disk
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The folder a command begins in, the home, and Shoal's own folders; resolved."""
+
+    folder: str = ""
+    home: str = ""
+    own: tuple[str, ...] = ()
+
+    def absolute(self, word: str, cwd: str) -> str | None:
+        """The path, links not followed; None when the shell alone knows it."""
+        word = re.sub(r"\$\{?HOME\}?(?=/|\Z)", self.home or "~", word)
+        word = re.sub(r"\$\{?PWD\}?(?=/|\Z)|\$\(pwd\)|`pwd`", cwd, word)
+        if word == "~" or word.startswith("~/"):
+            word = (self.home or "/home/unknown") + word[1:]
+        elif word.startswith("~"):
+            return "/home/" + word[1:]
+        if "$" in word or "`" in word or word.startswith(("<(", ">(")):
+            return None
+        return posixpath.normpath(posixpath.join(cwd or "/nowhere", word))
+
+    def place(self, word: str, cwds: Iterable[str]) -> Place:
+        """The worst place that a word may name, from any of the folders the command may be in."""
+        return max((self._place(word, cwd) for cwd in cwds), default=Place.UNKNOWN)
+
+    def _place(self, word: str, cwd: str) -> Place:
+        path = self.absolute(word, cwd)
+        if path is None:
+            return Place.UNKNOWN
+        if path in _DEVICES:
+            return Place.NOWHERE
+        path = path.replace("//", "/")
+        base = path
+        while base != "/" and re.fullmatch(r"[*.?{},\[\]!]+", base.rsplit("/", 1)[-1]):  # everything in it
+            base = base.rsplit("/", 1)[0] or "/"
+        if self._is_whole(base):
+            return Place.WHOLE
+        if self.folder and within(path, self.folder):
+            return Place.INSIDE
+        if path.startswith(_TEMP):
+            return Place.TEMP
+        return Place.WHOLE if path.startswith("/dev/") else Place.OUTSIDE
+
+    def _is_whole(self, path: str) -> bool:
+        if path == "/" or (path.count("/") == 1) or re.fullmatch(r"/(?:home|Users|mnt|media|Volumes)/[^/]+", path):
+            return True
+        return any(root and within(root, path) for root in (self.folder, self.home))
+
+    def is_own(self, word: str, cwds: Iterable[str]) -> bool:
+        """Whether a word leads into one of Shoal's own folders."""
+        for cwd in cwds:
+            path = self.absolute(word, cwd)
+            if path is not None and any(within(path.casefold(), own.casefold()) for own in self.own):
+                return True
+        return False
+
+
+def within(path: str, folder: str) -> bool:
+    """Whether a normal path is a folder or in it."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
