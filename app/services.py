@@ -29,6 +29,8 @@ from app.settings import SERVERS, Settings
 from app.tools.base import Gate, Tool
 from app.tools.gate import GuardGate
 from app.tools.registry import Registry
+from app.tools.shell.build import build_shell
+from app.tools.shell.processes import ProcessRegistry
 from app.tools.toolbox import TurnToolbox, context_of
 from store.clock import Clock, SystemClock
 from store.limits import TITLES_MATCHED
@@ -50,11 +52,12 @@ class Services:
     registry: Registry
     redactor: Redactor
     tasks: TaskSet
+    processes: ProcessRegistry
     catalogue: Any = None
 
     async def close(self) -> None:
         """Stop turns, keep what came, close; at most 3 s."""
-        await self.session.close()
+        await asyncio.gather(self.session.close(), self.processes.close())
         await self.tasks.close()
         close = getattr(self.wires, "close", None)
         if close is not None:
@@ -119,15 +122,18 @@ async def _over(
         on_notice=on_notice,
     )
     surface = SurfaceGate(settings.history.surface)
+    shell, processes = build_shell(
+        store, settings.commands, clock, clean, private=[home.root], key_names=_key_names(settings)
+    )
     registry = Registry(
-        [SearchChats(store, search, crossing, surface), ReadChat(store, search, crossing, surface), *tools]
+        [SearchChats(store, search, crossing, surface), ReadChat(store, search, crossing, surface), *shell, *tools]
     )
     session, tasks = build_session(
         store, clock, wires, registry, gate=gate, clean=clean, defaults=_defaults(settings), search=search
     )
     await session.start()
     await search.start()
-    services = Services(home, settings, clock, store, search, session, wires, registry, redactor, tasks)
+    services = Services(home, settings, clock, store, search, session, wires, registry, redactor, tasks, processes)
     around.append(services)
     return services
 
@@ -189,6 +195,11 @@ def _found(around: list[Services]) -> list[str]:
 
 def _known_keys(settings: Settings, environ: Mapping[str, str]) -> list[str]:
     """Every provider key there is, in the settings or the environment, whether a wire uses it or not."""
-    names = {name for preset in PRESETS for name in preset.key_envs}
-    names |= {part.key_env for name in SERVERS if (part := getattr(settings.providers, name)).key_env}
+    names = _key_names(settings)
     return [*settings.providers.given_keys(), *(environ[name] for name in sorted(names) if environ.get(name))]
+
+
+def _key_names(settings: Settings) -> set[str]:
+    """The environment variables that may hold a key."""
+    names = {name for preset in PRESETS for name in preset.key_envs}
+    return names | {part.key_env for name in SERVERS if (part := getattr(settings.providers, name)).key_env}

@@ -51,6 +51,35 @@ class HistorySettings(Part):
     )
 
 
+class CommandSettings(Part):
+    """The commands the assistant runs."""
+
+    sandbox: Literal["auto", "off"] = Field("auto", description="auto: in a sandbox wherever that works; off: never.")
+    network: bool = Field(False, description="Whether commands in the sandbox have the network.")
+    environment: tuple[str, ...] = Field(
+        (), description="Environment variables that commands get, by name; a provider's key never is."
+    )
+
+
+class WebSettings(Part):
+    """The pages the assistant reads."""
+
+    allow: tuple[str, ...] = Field(
+        (), description="Hosts of your own network that may be read, as host or host:port, such as wiki.lan:8080."
+    )
+    search_url: str | None = Field(
+        None, description='Where web searches go: it gets {"query": …} and answers {"results": [{title, url, text}]}.'
+    )
+    search_key_env: str | None = Field(None, description="The environment variable with the search address's key.")
+
+    @field_validator("search_url")
+    @classmethod
+    def _address(cls, value: str | None) -> str | None:
+        if value and not re.match(r"https?://[^\s/]+", value):
+            raise ValueError("it must be an address that begins with http:// or https://")
+        return value
+
+
 class ProviderSettings(Part):
     """One provider. Keys are best left in the environment; `api_key` works too."""
 
@@ -99,6 +128,8 @@ class Settings(Part):
     history: HistorySettings = HistorySettings()
     explorer: ExplorerSettings = ExplorerSettings()
     providers: ProvidersSettings = ProvidersSettings()
+    commands: CommandSettings = CommandSettings()
+    web: WebSettings = WebSettings()
     keys: dict[str, str] = Field({}, description='Keys by what they do: [keys] "search.open" = "ctrl+t"; F1 lists all.')
 
     @field_validator("model")

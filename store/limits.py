@@ -173,6 +173,7 @@ CHANGE_FILE_BYTES: Final = 5 * 1024 * 1024  # larger files are left out
 CHANGE_FOLDER_FILES: Final = 10_000  # past these the folder gets file-tool undo only
 CHANGE_FOLDER_BYTES: Final = 200 * 1024 * 1024
 CHANGE_SET_FILES: Final = 500  # a command that changed more is shown, and not undone
+CHANGE_SET_BYTES: Final = 64 * 1024 * 1024  # as one whose files held more than this before
 CHANGE_DAYS: Final = 30
 CHANGE_KEPT_BYTES: Final = 1024**3
 CHANGE_FOLDERS_WATCHED: Final = 4  # work folders whose state before is kept at once
@@ -197,3 +198,17 @@ PROCESSES_A_CHAT: Final = 8
 PROCESSES_IN_ALL: Final = 24
 PROCESS_FINISHED_KEPT: Final = 32  # ended background processes whose output can still be read
 PROCESS_KEPT_BYTES: Final = 256_000  # of a background process's output
+
+# memory, vault, Activity (conch-behaviour §2.4, §2.13, §2.14)
+MEMORY_CHARS: Final = 2_000  # of one memory
+MEMORY_PROMPT_CHARS: Final = 6_000  # all go with the message while they fit; else the relevant, then the newest
+MEMORY_RECALLED: Final = 8  # memories of one `recall` unless asked otherwise
+MEMORY_RECALLED_MOST: Final = 20
+MEMORIES_MOST: Final = 2_000  # kept ones
+MEMORY_TOLD_EVENTS: Final = 2_000  # of a chat are looked through for what was told it in an earlier run
+VAULT_NAME_CHARS: Final = 80
+VAULT_VALUE_CHARS: Final = 10_000
+VAULT_SECONDS: Final = 5.0  # a keyring that doesn't answer within this isn't used
+ACTIVITY_PAGE: Final = 50  # entries of one page
+ACTIVITY_EVENTS: Final = 5_000  # events looked through for one page; a rarer word takes further pages
+ACTIVITY_WORDS_CHARS: Final = 300  # of one entry
