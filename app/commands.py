@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from store.events import Mode
-from store.limits import MESSAGE_CHARS, TITLE_CHARS
+from store.limits import MESSAGE_CHARS, TITLE_CHARS, VAULT_NAME_CHARS, VAULT_VALUE_CHARS
 
 
 class Command(BaseModel):
@@ -126,8 +126,46 @@ class SetQueue(Command):
     texts: list[str]
 
 
+class Clear(Command):
+    """The model starts afresh after this; nothing is deleted."""
+
+    do: Literal["clear"] = "clear"
+    chat: str
+
+
+class DecideMemory(Command):
+    """Keep a pending memory, forget one, or undo what was done last with it."""
+
+    do: Literal["memory"] = "memory"
+    memory: str = Field(min_length=1, max_length=64)
+    action: Literal["keep", "forget", "undo"]
+
+
+class PutInVault(Command):
+    """Keep a value under a name; it is never in an event, an answer or a log."""
+
+    do: Literal["vault"] = "vault"
+    name: str = Field(min_length=1, max_length=VAULT_NAME_CHARS)
+    value: str = Field(min_length=1, max_length=VAULT_VALUE_CHARS, repr=False)
+
+
 AnyCommand = (
-    NewChat | Send | Stop | Retry | Answer | Forward | Archive | Rename | Pin | Delete | Fork | SetOptions | SetQueue
+    NewChat
+    | Send
+    | Stop
+    | Retry
+    | Answer
+    | Forward
+    | Archive
+    | Rename
+    | Pin
+    | Delete
+    | Fork
+    | SetOptions
+    | SetQueue
+    | DecideMemory
+    | PutInVault
+    | Clear
 )
 
 

@@ -248,6 +248,7 @@ REPLIES: dict[str, type[Ok]] = {
     "fork": NewOk,
     "set": LastIdOk,
     "queue": LastIdOk,
+    "clear": LastIdOk,
     "search": SearchOk,
     "chats": ChatsOk,
     "events": LastIdOk,

@@ -32,6 +32,7 @@ class DeckSlash(DeckActions):
             "model": lambda: self.set_model(argument) if argument else self.action_choose_model(),
             "mode": lambda: self._mode(column, argument, typed),
             "inbound": lambda: self._inbound(column, argument, typed),
+            "clear": lambda: self.posting.post(cmd.Clear(chat=chat)),
             "stop": self.action_stop_chat,
             "retry": self.action_retry,
             "queue": self.action_edit_queue,

@@ -32,6 +32,7 @@ SLASHES: Final[tuple[Slash, ...]] = (
     Slash("model", "Which model answers", "NAME"),
     Slash("mode", "What needs no question", "plan ask auto full"),
     Slash("inbound", "From other chats", "accept hold refuse"),
+    Slash("clear", "The assistant starts afresh"),
     Slash("stop", "Stop the reply"),
     Slash("retry", "Try the last reply again"),
     Slash("queue", "What waits to be sent"),

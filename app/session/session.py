@@ -13,6 +13,8 @@ from app.session.asks import Asks
 from app.session.bus import Bus
 from app.session.chats import Chats
 from app.session.desk import UNKNOWN, Defaults, Desk
+from app.session.memories import MemoryDecisions
+from app.session.passwords import KeepsValues, Passwords
 from app.session.runner import Runner
 from app.session.talk import Talk
 from store.clock import Clock
@@ -48,6 +50,8 @@ class Session:
         wires: Wires,
         defaults: Defaults | None = None,
         search: Catching | None = None,
+        memory_changed: Callable[[str], None] = lambda _: None,
+        vault: KeepsValues | None = None,
     ) -> None:
         self.bus = bus
         self._store = store
@@ -73,7 +77,11 @@ class Session:
             "fork": chats.fork,
             "set": chats.set,
             "queue": talk.set_queue,
+            "clear": talk.clear,
+            "memory": MemoryDecisions(self._desk, memory_changed).decide,
         }
+        if vault is not None:
+            self._handlers["vault"] = Passwords(vault).put
 
     async def start(self) -> list[str]:
         """Close what a kill left open; the chats where something was."""

@@ -42,6 +42,15 @@ class Talk:
 
     # -- commands
 
+    async def clear(self, command: cmd.Clear) -> dict[str, Any]:
+        """What was said so far no longer goes to the model; refused while a reply is being written."""
+        desk, chat = self._desk, command.chat
+        async with desk.lock(chat):
+            desk.open_chat(chat)
+            if desk.runner.turn(chat) is not None:
+                refuse("busy", WORKING)
+            return {"last_id": await desk.write(chat, ev.ContextCleared(compact_id=new_id(MESSAGE)))}
+
     async def send(self, command: cmd.Send) -> dict[str, Any]:
         """The person's words: a turn now, or a place in the queue while one runs."""
         desk, chat = self._desk, command.chat

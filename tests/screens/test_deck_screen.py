@@ -303,6 +303,7 @@ async def test_a_reply_that_ends_out_of_sight_is_new_in_the_list(three: tuple[Fa
         ("/archive", cmd.Archive),
         ("/fork", cmd.Fork),
         ("/retry", cmd.Retry),
+        ("/clear", cmd.Clear),
         ("/mode plan", cmd.SetOptions),
         ("/inbound hold", cmd.SetOptions),
         ("/forward Ana: her words", cmd.Forward),

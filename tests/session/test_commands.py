@@ -37,6 +37,7 @@ def every(chat):
         cmd.Fork(chat=chat),
         cmd.SetOptions(chat=chat, mode="ask"),
         cmd.SetQueue(chat=chat, texts=[]),
+        cmd.Clear(chat=chat),
     ]
 
 
@@ -408,3 +409,14 @@ async def test_a_message_sent_while_its_chat_is_deleted_leaves_nothing_running(t
             await kit.session.settle()
             assert kit.summary(chat) is None and kit.session.running() == []
             assert "trouble" not in [getattr(i, "kind", "") for i in heard.drain()]
+
+
+async def test_after_clear_the_model_starts_afresh_and_nothing_is_deleted(tmp_path):
+    async with open_kit(tmp_path, ["one"], ["two"]) as kit:
+        chat = await kit.new(title="T")
+        await kit.say(chat, "before")
+        await kit.session.do(cmd.Clear(chat=chat))
+        await kit.say(chat, "after")
+        asked = " ".join(str(m) for m in kit.wire.requests[-1].messages)
+        assert "after" in asked and "before" not in asked
+        assert [m.text for m in kit.events(chat, "user.message")] == ["before", "after"]
