@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from store.events import Mode
-from store.limits import MESSAGE_CHARS, TITLE_CHARS, VAULT_NAME_CHARS, VAULT_VALUE_CHARS
+from store.limits import CHAT_ID_CHARS, MESSAGE_CHARS, TITLE_CHARS, VAULT_NAME_CHARS, VAULT_VALUE_CHARS
 
 
 class Command(BaseModel):
@@ -149,6 +149,22 @@ class PutInVault(Command):
     value: str = Field(min_length=1, max_length=VAULT_VALUE_CHARS, repr=False)
 
 
+class UndoChange(Command):
+    """Put back what a change set changed; files changed since are left alone."""
+
+    do: Literal["undo"] = "undo"
+    chat: str
+    change: str = Field(min_length=1, max_length=CHAT_ID_CHARS)
+
+
+class RedoChange(Command):
+    """Do an undone change set again."""
+
+    do: Literal["redo"] = "redo"
+    chat: str
+    change: str = Field(min_length=1, max_length=CHAT_ID_CHARS)
+
+
 AnyCommand = (
     NewChat
     | Send
@@ -165,6 +181,8 @@ AnyCommand = (
     | SetQueue
     | DecideMemory
     | PutInVault
+    | UndoChange
+    | RedoChange
     | Clear
 )
 

@@ -13,6 +13,7 @@ from app.assistant.boundary import Boundary
 from app.assistant.loop import StepLoop
 from app.guard import quoting, secrets
 from app.guard.redactor import Redactor
+from app.guard.vault import HandedOut, Vault
 from app.history.read_chat import ReadChat
 from app.history.search_chats import SearchChats
 from app.history.surface import SurfaceGate
@@ -24,14 +25,23 @@ from app.providers.wires import WireFinder
 from app.session.asks import Asks
 from app.session.bus import Bus
 from app.session.desk import Defaults
+from app.session.passwords import KeepsValues
 from app.session.session import Catching, Session
+from app.session.undoing import FileChanges
 from app.settings import SERVERS, Settings
 from app.tools.base import Gate, Tool
+from app.tools.bounds import Bounds
+from app.tools.changes import ChangeTracker
+from app.tools.files.all import file_tools
+from app.tools.files.desk import FileDesk
 from app.tools.gate import GuardGate
+from app.tools.memory.build import build_memory
+from app.tools.passwords import UsePassword
 from app.tools.registry import Registry
 from app.tools.shell.build import build_shell
 from app.tools.shell.processes import ProcessRegistry
 from app.tools.toolbox import TurnToolbox, context_of
+from app.tools.undo import Undo
 from store.clock import Clock, SystemClock
 from store.limits import TITLES_MATCHED
 from store.log import Store
@@ -53,6 +63,7 @@ class Services:
     redactor: Redactor
     tasks: TaskSet
     processes: ProcessRegistry
+    changes: ChangeTracker
     catalogue: Any = None
 
     async def close(self) -> None:
@@ -62,6 +73,7 @@ class Services:
         close = getattr(self.wires, "close", None)
         if close is not None:
             await close()
+        await self.changes.close()
         await self.search.close()
         self.session.bus.detach()
         await asyncio.to_thread(self.store.close)
@@ -121,19 +133,44 @@ async def _over(
         clock=clock,
         on_notice=on_notice,
     )
+    memory = await asyncio.to_thread(build_memory, store, home.memories, clock, clean)
+    vault, handed = Vault(home.vault, redactor), HandedOut()
+    await vault.start()
+    remembering: list[Tool] = [*memory.tools, UsePassword(vault, handed, clean)]
     surface = SurfaceGate(settings.history.surface)
     shell, processes = build_shell(
         store, settings.commands, clock, clean, private=[home.root], key_names=_key_names(settings)
     )
-    registry = Registry(
-        [SearchChats(store, search, crossing, surface), ReadChat(store, search, crossing, surface), *shell, *tools]
-    )
+    bounds = Bounds.of(home.root, Home.default().root)
+    tracker = ChangeTracker(store, home.root, bounds)
+    undo = Undo(store, clock, tracker, bounds)
+    files = file_tools(FileDesk(bounds, tracker))
+    looking: list[Tool] = [SearchChats(store, search, crossing, surface), ReadChat(store, search, crossing, surface)]
+    registry = Registry([*looking, *files, *shell, *remembering, *tools])
+    own = dict.fromkeys((str(home.root.absolute()), str(home.root.resolve())))
+    guard = gate or GuardGate(ToldByLog(store), clean=clean, home=os.path.expanduser("~"), own=tuple(own))
     session, tasks = build_session(
-        store, clock, wires, registry, gate=gate, clean=clean, defaults=_defaults(settings), search=search
+        store,
+        clock,
+        wires,
+        registry,
+        gate=gate or GuardGate(),
+        clean=clean,
+        defaults=_defaults(settings),
+        search=search,
+        inboxes=[memory.inbox],
+        memory_changed=memory.book.changed,
+        vault=vault,
+        tracker=tracker,
+        undo=undo,
     )
     await session.start()
     await search.start()
-    services = Services(home, settings, clock, store, search, session, wires, registry, redactor, tasks, processes)
+    if not store.readonly:
+        tasks.spawn(undo.tidy())
+    services = Services(
+        home, settings, clock, store, search, session, wires, registry, redactor, tasks, processes, tracker
+    )
     around.append(services)
     return services
 
@@ -149,6 +186,10 @@ def build_session(
     defaults: Defaults | None = None,
     search: Catching | None = None,
     inboxes: Sequence[Inbox] = (),
+    memory_changed: Callable[[str], None] = lambda _: None,
+    vault: KeepsValues | None = None,
+    tracker: ChangeTracker | None = None,
+    undo: Undo | None = None,
 ) -> tuple[Session, TaskSet]:
     """The session over a store, inside the running event loop; also the tasks to close after it."""
     tasks = TaskSet()
@@ -165,14 +206,27 @@ def build_session(
             store=store,
             registry=registry,
             context=lambda: context_of(store, turn, progress),
-            gate=gate or GuardGate(),
+            gate=guard,
             asker=asks,
             clock=clock,
             clean=clean,
+            tracker=tracker,
         )
 
     engine = StepLoop(store=store, wires=wires, toolbox=toolbox, boundary=Boundary(clock, inboxes), signal=bus.signal)
-    session = Session(store, clock, bus=bus, engine=engine, asks=asks, wires=wires, defaults=defaults, search=search)
+    session = Session(
+        store,
+        clock,
+        bus=bus,
+        engine=engine,
+        asks=asks,
+        wires=wires,
+        defaults=defaults,
+        search=search,
+        memory_changed=memory_changed,
+        vault=vault,
+        files=FileChanges(tracker, undo) if tracker is not None and undo is not None else None,
+    )
     return session, tasks
 
 

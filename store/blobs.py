@@ -79,6 +79,26 @@ class KeepBlob:
         refer(conn, self.blobs.put(self.data), self.chat)
 
 
+@dataclass(frozen=True, slots=True)
+class LetBlobGo:
+    """A chat no longer needs a blob (an expired pre-image); what nothing needs goes from the disk.
+
+    A long event of the chat with the very same bytes keeps it.
+    """
+
+    blobs: Blobs
+    chat: str
+    sha: str
+
+    def apply(self, conn: db.Connection) -> None:
+        """Inside the batch; on the writer thread, so that nothing takes it up in between."""
+        if conn.execute("SELECT 1 FROM event WHERE chat=? AND blob=?", (self.chat, self.sha)).fetchone():
+            return
+        conn.execute("DELETE FROM blob_ref WHERE sha=? AND chat=?", (self.sha, self.chat))
+        if not conn.execute("SELECT 1 FROM blob_ref WHERE sha=?", (self.sha,)).fetchone():
+            self.blobs.remove([self.sha])
+
+
 def refer(conn: db.Connection, sha: str, chat: str) -> None:
     """Note that a chat needs a blob."""
     conn.execute("INSERT OR IGNORE INTO blob_ref(sha, chat) VALUES (?, ?)", (sha, chat))

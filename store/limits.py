@@ -174,6 +174,7 @@ CHANGE_FOLDER_FILES: Final = 10_000  # past these the folder gets file-tool undo
 CHANGE_FOLDER_BYTES: Final = 200 * 1024 * 1024
 CHANGE_SET_FILES: Final = 500  # a command that changed more is shown, and not undone
 CHANGE_SET_BYTES: Final = 64 * 1024 * 1024  # as one whose files held more than this before
+CHANGE_FOLDERS_HINTED: Final = 1_000  # folders of one that are listened to while a command runs
 CHANGE_DAYS: Final = 30
 CHANGE_KEPT_BYTES: Final = 1024**3
 CHANGE_FOLDERS_WATCHED: Final = 4  # work folders whose state before is kept at once
@@ -182,6 +183,7 @@ CHANGE_FOLDERS_WATCHED: Final = 4  # work folders whose state before is kept at 
 PARSED_COMMAND_CHARS: Final = 20_000  # a longer command isn't taken apart: it counts as one that does anything
 PARSED_COMMAND_DEPTH: Final = 24  # commands inside commands, and the shell's own nesting
 PARSED_COMMAND_PARTS: Final = 400
+LEAD_UP_MESSAGES: Final = 3  # of the person's newest messages when a reply starts: their words to it
 
 # commands
 COMMAND_CHARS: Final = 20_000
@@ -206,9 +208,22 @@ MEMORY_RECALLED: Final = 8  # memories of one `recall` unless asked otherwise
 MEMORY_RECALLED_MOST: Final = 20
 MEMORIES_MOST: Final = 2_000  # kept ones
 MEMORY_TOLD_EVENTS: Final = 2_000  # of a chat are looked through for what was told it in an earlier run
+VAULT_NAMES: Final = 500
 VAULT_NAME_CHARS: Final = 80
 VAULT_VALUE_CHARS: Final = 10_000
 VAULT_SECONDS: Final = 5.0  # a keyring that doesn't answer within this isn't used
 ACTIVITY_PAGE: Final = 50  # entries of one page
 ACTIVITY_EVENTS: Final = 5_000  # events looked through for one page; a rarer word takes further pages
 ACTIVITY_WORDS_CHARS: Final = 300  # of one entry
+
+# pages
+URL_CHARS: Final = 2_000
+FETCH_SECONDS: Final = 30.0  # for all of it: looking up, connecting, every redirect, the body
+FETCH_BYTES: Final = 5_000_000  # of a body, unpacked
+FETCH_REDIRECTS: Final = 5
+FETCH_MARKUP_CHARS: Final = 2_000_000  # of a page's markup that is made readable
+FETCH_TEXT_CHARS: Final = 50_000  # of its text that is given
+FETCH_NESTING: Final = 12  # lists and quotes in one another
+SEARCH_WORDS_CHARS: Final = 400  # of a web search's query
+SEARCH_RESULTS: Final = 10
+SEARCH_TEXT_CHARS: Final = 600  # of each result

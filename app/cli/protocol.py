@@ -16,7 +16,7 @@ from store.text import safe_text
 
 PROTOCOL = 1
 LATER = frozenset(
-    {"message", "wait", "task", "chain", "memory", "undo", "redo", "vault", "consent", "explore"}
+    {"message", "wait", "task", "chain", "memory", "vault", "consent", "explore"}
 )  # commands that arrive with a later issue
 YEAR_SECONDS = 366 * 86_400
 
@@ -180,6 +180,12 @@ class ForwardOk(LastIdOk):
     message_id: str
 
 
+class RestoredOk(LastIdOk):
+    """The files that were put back, as their change set names them."""
+
+    files: list[str]
+
+
 class FoundLineOk(Ok):
     """A line that was found."""
 
@@ -249,6 +255,8 @@ REPLIES: dict[str, type[Ok]] = {
     "set": LastIdOk,
     "queue": LastIdOk,
     "clear": LastIdOk,
+    "undo": RestoredOk,
+    "redo": RestoredOk,
     "search": SearchOk,
     "chats": ChatsOk,
     "events": LastIdOk,

@@ -17,6 +17,7 @@ from app.session.memories import MemoryDecisions
 from app.session.passwords import KeepsValues, Passwords
 from app.session.runner import Runner
 from app.session.talk import Talk
+from app.session.undoing import FileChanges
 from store.clock import Clock
 from store.errors import ChatGone, StoreError
 from store.events import Outcome, PermissionRequested
@@ -52,6 +53,7 @@ class Session:
         search: Catching | None = None,
         memory_changed: Callable[[str], None] = lambda _: None,
         vault: KeepsValues | None = None,
+        files: FileChanges | None = None,
     ) -> None:
         self.bus = bus
         self._store = store
@@ -82,6 +84,10 @@ class Session:
         }
         if vault is not None:
             self._handlers["vault"] = Passwords(vault).put
+
+        self._files = files.at(self._desk) if files is not None else None
+        if self._files is not None:
+            self._handlers |= {"undo": self._files.undo, "redo": self._files.redo}
 
     async def start(self) -> list[str]:
         """Close what a kill left open; the chats where something was."""
@@ -154,4 +160,6 @@ class Session:
         return bool(running) or self._talk.titling(chat)
 
     async def _follow(self, turn: Turn, outcome: Outcome) -> Turn | None:
+        if self._files is not None:
+            await self._files.turn_ended(turn)
         return await self._talk.follow(turn, outcome)

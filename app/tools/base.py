@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel
 
 from app.ports import CallFacts, ToolOutcome, ToolSpec, TurnContext
-from store.events import PermissionRequested
+from store.events import Event, PermissionRequested
+from store.log import Change
 
 
 class Tool(Protocol):
@@ -48,10 +50,14 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The person is asked first. `key`: what "Always allow" would allow from then on; None: it can't."""
+    """The person is asked first.
+
+    `key`: what "Always allow" would allow from then on; None: it can't. `full`: Full trust wouldn't have asked.
+    """
 
     request: PermissionRequested
     key: str | None = None
+    full: bool = False
 
 
 class Gate(Protocol):
@@ -59,6 +65,19 @@ class Gate(Protocol):
 
     async def judge(self, tool: Tool, args: Any, ctx: TurnContext, call_id: str) -> Allow | Refuse | Ask:
         """What is to happen with the call."""
+
+
+class Tracker(Protocol):
+    """Looks at the work folder around commands, and tells what they changed."""
+
+    async def before(self, ctx: TurnContext, call_id: str) -> None:
+        """The command is about to run."""
+
+    async def after(self, ctx: TurnContext, call_id: str, label: str) -> tuple[Sequence[Event], Sequence[Change]]:
+        """It has ended: what goes in the batch of its result."""
+
+    def dropped(self, ctx: TurnContext, call_id: str) -> None:
+        """It was broken off; there is no result."""
 
 
 class OpenGate:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
 from app.ports import Asker, ToolCall, ToolOutcome, ToolReturn, ToolSpec, Turn, TurnContext
-from app.tools.base import Allow, Ask, Gate, Refuse, Tool
+from app.tools.base import Allow, Ask, Gate, Refuse, Tool, Tracker
 from app.tools.registry import NO_SUCH_TOOL, Registry
 from store.clock import Clock
 from store.errors import StoreError
@@ -46,6 +47,7 @@ class TurnToolbox:
         asker: Asker,
         clock: Clock,
         clean: Callable[[str], str],
+        tracker: Tracker | None = None,
     ) -> None:
         self._chat = chat
         self._store = store
@@ -55,6 +57,7 @@ class TurnToolbox:
         self._asker = asker
         self._clock = clock
         self._clean = clean
+        self._tracker = tracker
         self._tainted: set[tuple[str, str]] = set()
         self._over = False
 
@@ -130,7 +133,7 @@ class TurnToolbox:
         ctx = self._context()
         refusal = self._registry.refusal(tool.name, ctx)  # what the chat read may have changed while it was asked
         try:
-            outcome = ToolOutcome(refusal, ok=False) if refusal else await tool.run(args, ctx, call.id)
+            outcome = ToolOutcome(refusal, ok=False) if refusal else await self._tracked(tool, args, ctx, call.id)
         except Exception as error:
             log.error("%s failed in %s: %s", tool.name, self._chat, type(error).__name__, exc_info=error)
             outcome = ToolOutcome(
@@ -152,6 +155,27 @@ class TurnToolbox:
             self._tainted -= {(s.kind, s.label) for s in taints}
             return await self.refuse(call, NOT_KEPT, "unknown" if tool.effect == "write" else "error")
         return ToolReturn(call.id, call.name, text, error=not outcome.ok)
+
+    async def _tracked(self, tool: Tool, args: BaseModel, ctx: TurnContext, call_id: str) -> ToolOutcome:
+        """Run it; what a command changed in the work folder goes with its result."""
+        tracker = self._tracker if tool.family == "command" and tool.effect == "write" else None
+        if tracker is None:
+            return await tool.run(args, ctx, call_id)
+        try:
+            await tracker.before(ctx, call_id)
+        except (OSError, StoreError) as error:
+            log.warning("the work folder of %s couldn't be looked at: %s", self._chat, error)
+        try:
+            outcome = await tool.run(args, ctx, call_id)
+        except BaseException:
+            tracker.dropped(ctx, call_id)
+            raise
+        try:
+            events, changes = await tracker.after(ctx, call_id, self._clean(_label(tool, args)))
+        except (OSError, StoreError) as error:
+            log.warning("the work folder of %s couldn't be compared: %s", self._chat, error)
+            return outcome
+        return replace(outcome, events=(*outcome.events, *events), changes=(*outcome.changes, *changes))
 
     def _new_taints(self, sources: Sequence[TaintSource], ctx: TurnContext) -> list[TaintSource]:
         """Those the chat doesn't have yet, also not by a call that runs beside this one."""

@@ -15,7 +15,8 @@ class FileChange(Part):
     added: int | None = None  # lines; None for what isn't text
     removed: int | None = None
     before: str | None = None  # sha256 of the blob kept before; None: the file wasn't there, or wasn't kept
-    after: str | None = None
+    after: str | None = None  # sha256 of what it held then; kept as a blob only once it was undone
+    mode: int | None = None  # permission bits as they were before; of a new file as they were then
 
 
 class FilesChanged(Event):
@@ -81,6 +82,8 @@ class MemoryForgotten(Event):
     type: Literal["memory.forgotten"] = "memory.forgotten"
     memory_id: str
     by: Literal["person", "assistant"] = "person"
+    kind: Literal["preference", "person", "project", "fact"] | None = None
+    content: str = ""  # filtered; where the chat that forgot it isn't the one that learned it
 
 
 class MemoryDecided(Event):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from app.ports import CallFacts, ToolOutcome, TurnContext
 from app.tools.beneath import Refused
@@ -35,7 +35,7 @@ class EditFile:
 
     name = "edit_file"
     description = DESCRIPTION
-    args = Args
+    args: type[BaseModel] = Args
     family = "files"
     effect: Literal["read", "write"] = "write"
     prompt: str | None = None

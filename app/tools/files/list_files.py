@@ -6,7 +6,7 @@ import heapq
 import os
 from typing import Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from app.ports import CallFacts, ToolOutcome, TurnContext
 from app.tools.beneath import Place, Refused
@@ -45,7 +45,7 @@ class ListFiles:
 
     name = "list_files"
     description = LIST
-    args = ListArgs
+    args: type[BaseModel] = ListArgs
     family = "files"
     effect: Literal["read", "write"] = "read"
     prompt: str | None = None
@@ -93,7 +93,7 @@ class GlobFiles:
 
     name = "glob_files"
     description = GLOB
-    args = GlobArgs
+    args: type[BaseModel] = GlobArgs
     family = "files"
     effect: Literal["read", "write"] = "read"
     prompt: str | None = None

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from app.ports import CallFacts, ToolOutcome, TurnContext
 from app.tools.beneath import Place, Refused, locate, open_file
@@ -57,7 +57,7 @@ class ReadFile:
 
     name = "read_file"
     description = DESCRIPTION
-    args = Args
+    args: type[BaseModel] = Args
     family = "files"
     effect: Literal["read", "write"] = "read"
     prompt: str | None = None

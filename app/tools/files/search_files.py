@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from app.ports import CallFacts, ToolOutcome, TurnContext
 from app.tools.beneath import Place, Refused, open_file
@@ -51,7 +51,7 @@ class SearchFiles:
 
     name = "search_files"
     description = DESCRIPTION
-    args = Args
+    args: type[BaseModel] = Args
     family = "files"
     effect: Literal["read", "write"] = "read"
     prompt: str | None = None

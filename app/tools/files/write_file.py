@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from typing import Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from app.guard import redactor, secrets
 from app.ports import CallFacts, ToolOutcome, TurnContext
@@ -45,7 +45,7 @@ class WriteFile:
 
     name = "write_file"
     description = DESCRIPTION
-    args = Args
+    args: type[BaseModel] = Args
     family = "files"
     effect: Literal["read", "write"] = "write"
     prompt: str | None = None
