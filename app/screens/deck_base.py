@@ -97,6 +97,11 @@ class DeckBase(Screen[None]):
         """The chats the list shows: all but empty ones that aren't open."""
         return [c for c in self.chats.values() if c.messages or c.id in self.deck.chats or c.pinned or c.archived_at]
 
+    def action_focus_composer(self) -> None:
+        """Leader i: the focus goes to the message box."""
+        if self.column is not None:
+            self.column.composer.focus()
+
     # -- which columns there are
 
     def set_deck(self, deck: Deck, *, focus: bool = True) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from app import commands as cmd
 from app.screens import slash
-from app.screens.deck_actions import MODES, DeckActions
+from app.screens.deck_actions import DeckActions
+from app.screens.deck_chats import MODES
 from app.screens.deck_column import DeckColumn
 
 

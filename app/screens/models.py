@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from app.screens.deck_actions import DeckActions
+    from app.screens.deck_chats import DeckChats
     from app.screens.picker import Picker
 
 _ASK = "ask "
@@ -20,7 +20,7 @@ def catalogue_of(services: Any) -> Any:
     return services.catalogue
 
 
-def choose_model(deck: DeckActions) -> None:
+def choose_model(deck: DeckChats) -> None:
     """Offline, the models used in other chats, and what is found here; a name may be typed."""
     from app.screens.picker import Choice, Picker
 
@@ -42,7 +42,7 @@ async def _add_found(picker: Picker, catalogue: Any) -> None:
     picker.add([Choice(f"{_ASK}{f.name}", f"{f.name} …", f.words) for f in found if f.kind != "program"])
 
 
-def _chosen(deck: DeckActions, model: str | None) -> None:
+def _chosen(deck: DeckChats, model: str | None) -> None:
     if not model:
         return
     if not model.startswith(_ASK):
@@ -55,7 +55,7 @@ def _chosen(deck: DeckActions, model: str | None) -> None:
         deck.run_later(_list(deck, catalogue, found))
 
 
-async def _list(deck: DeckActions, catalogue: Any, found: Any) -> None:
+async def _list(deck: DeckChats, catalogue: Any, found: Any) -> None:
     from app.ports import WireError
     from app.screens.picker import Choice, Picker
 
