@@ -42,6 +42,16 @@ class Home:
         return self.root / "settings.toml"
 
     @property
+    def memories(self) -> Path:
+        """A Markdown file each memory."""
+        return self.root / "memories"
+
+    @property
+    def vault(self) -> Path:
+        """Names of passwords, and their values where the system keeps none."""
+        return self.root / "vault"
+
+    @property
     def lock(self) -> Path:
         """Held by the one writer."""
         return self.root / "writer.lock"

@@ -182,6 +182,7 @@ class ToolOutcome:
     events: tuple[Event, ...] = ()
     taints: tuple[TaintSource, ...] = ()
     changes: tuple[Any, ...] = ()  # store.log.Change
+    elsewhere: tuple[tuple[str, Event], ...] = ()  # events of other chats, in the same batch
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,12 @@ from store.limits import PAGE_ROWS
 from store.models import ChatSummary
 from store.open_turns import OpenTurn, open_turn
 from store.pages import Pages
-from store.state import LiveText, read_live_texts, read_state, read_states
+from store.state import LiveText, read_live_texts, read_state, read_states, read_states_under
 from store.summaries import Summaries
 from store.writer import CLOSED_WORDS
 
 T = TypeVar("T")
+_LAST_ID = 2**62
 READ_AT_ONCE = 500  # events a read holds its transaction for
 
 
@@ -99,6 +100,21 @@ class Reads:
             rows = {r[0]: r for r in self._query(f"SELECT {COLUMNS} FROM event WHERE id IN ({marks})", part)}
             yield from (self._stored(rows[i]) for i in part if i in rows)
 
+    def events_of_types(
+        self, types: Sequence[str], before_id: int | None = None, limit: int = READ_AT_ONCE, chat: str | None = None
+    ) -> list[Stored]:
+        """The newest `limit` events of these types with an id below `before_id` (None: of all), newest first."""
+        marks = ",".join("?" * len(types))
+        before = _LAST_ID if before_id is None else before_id
+        where, args, order = ("", (), "id") if chat is None else ("chat=? AND ", (chat,), "seq")
+        sql = f"SELECT {COLUMNS} FROM event WHERE {where}id < ? AND type IN ({marks}) ORDER BY {order} DESC LIMIT ?"
+        return [self._stored(row) for row in self._query(sql, (*args, before, *types, limit))]
+
+    def events_of_row(self, chat: str, row: str) -> list[Stored]:
+        """The events of one row of a chat, in order."""
+        sql = f"SELECT {COLUMNS} FROM event WHERE chat=? AND row=? ORDER BY seq"
+        return [self._stored(found) for found in self._query(sql, (chat, row))]
+
     def page(self, chat: str, before: str | None = None, rows: int = PAGE_ROWS, *, after: str | None = None) -> Page:
         """The last `rows` row keys (or those before or after a row), and all events of those keys, in order."""
         if after is not None:
@@ -124,6 +140,10 @@ class Reads:
     def states(self, key: str) -> dict[str, Any]:
         """One key's value of every chat that has it."""
         return read_states(self._query, key)
+
+    def states_under(self, prefix: str) -> dict[str, Any]:
+        """The app's own values whose key begins with `prefix` (it ends in a slash), by the rest of the key."""
+        return read_states_under(self._query, prefix)
 
     def live_texts(self, chat: str | None = None) -> tuple[LiveText, ...]:
         """The texts so far of messages that stream, or streamed when the program was killed."""

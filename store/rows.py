@@ -185,6 +185,8 @@ def _next_row(old: AnyRow | None, key: str, stored: ev.Stored) -> AnyRow | None:
             return MemoryRow(key, at, seq, e.kind, e.content, "pending" if e.pending else "kept")
         case ev.MemoryForgotten() if isinstance(old, MemoryRow):
             return replace(old, state="forgotten")
+        case ev.MemoryForgotten() as e if e.content:
+            return MemoryRow(key, at, seq, e.kind or "fact", e.content, "forgotten")
         case ev.MemoryDecided() as e if isinstance(old, MemoryRow):
             return replace(old, state="kept" if e.decision == "keep" else "forgotten")
     return None

@@ -77,3 +77,10 @@ def read_state(query: Query, chat: str, key: str) -> Any:
 def read_states(query: Query, key: str) -> dict[str, Any]:
     """One value of every chat that has it."""
     return {chat: json.loads(value) for chat, value in query("SELECT chat, value FROM state WHERE key=?", (key,))}
+
+
+def read_states_under(query: Query, prefix: str) -> dict[str, Any]:
+    """The app's own values whose key begins with `prefix`, which ends in a slash; by what follows it."""
+    end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+    found = query("SELECT key, value FROM state WHERE chat='' AND key >= ? AND key < ?", (prefix, end))
+    return {key[len(prefix) :]: json.loads(value) for key, value in found}

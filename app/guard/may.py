@@ -21,3 +21,18 @@ def may_look(ctx: TurnContext, *, host_tools: bool = True) -> str | None:
     if has_person(ctx.taints):
         return SOMEONE_ELSE
     return None
+
+
+TEACHES_NOTHING = (
+    "Only the person's own words teach, and this chat isn't theirs alone, so nothing is remembered or forgotten here."
+)
+STAYS_PRIVATE = "This chat is private, so nothing said in it is remembered for other chats."
+
+
+def may_learn(ctx: TurnContext) -> str | None:
+    """None when what is said in the chat may be remembered, else the refusal (conch-behaviour §2.4)."""
+    if ctx.taints is None or ctx.tool_scope is not None or has_person(ctx.taints):
+        return TEACHES_NOTHING
+    if ctx.origin is not None and ctx.origin.kind != "channel":
+        return TEACHES_NOTHING
+    return STAYS_PRIVATE if ctx.private else None

@@ -8,7 +8,7 @@ import unicodedata
 from store.text import safe_name, visible
 
 HOST = "Shoal"
-TAGS = ("chat-message", "chat-reply", "web-page", "forwarded", "someone-else", "summary", "note", "evidence")
+TAGS = ("chat-message", "chat-reply", "web-page", "forwarded", "someone-else", "summary", "note", "evidence", "memories")
 _SHOWS_NOTHING = frozenset(("Mn", "Me", "Cf", "Cc", "Cs", "Co", "Cn"))
 _BLANK = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 _OURS = re.compile(rf"\[{HOST.casefold()}|</?(?:{'|'.join(TAGS)})")

@@ -16,7 +16,7 @@ from store.clock import Clock
 from store.errors import StoreError
 from store.events import Event, Taint, TaintSource, ToolFinished, ToolStarted, ToolStatus
 from store.limits import TOOL_ARGS_CHARS, TOOL_RESULT_CHARS
-from store.log import Batch, BatchKind, Change, Store
+from store.log import BatchKind, Change, Store, batch_of
 
 log = logging.getLogger("shoal.tools")
 
@@ -150,7 +150,7 @@ class TurnToolbox:
         taints = self._new_taints(outcome.taints, ctx)
         events = [*(Taint(source=source, call_id=call.id) for source in taints), finished, *outcome.events]
         try:
-            await self._commit("result", events, outcome.changes)
+            await self._commit("result", events, outcome.changes, outcome.elsewhere)
         except StoreError:
             self._tainted -= {(s.kind, s.label) for s in taints}
             return await self.refuse(call, NOT_KEPT, "unknown" if tool.effect == "write" else "error")
@@ -184,10 +184,17 @@ class TurnToolbox:
         self._tainted |= new.keys()
         return list(new.values())
 
-    async def _commit(self, kind: BatchKind, events: Sequence[Event], changes: Sequence[Change] = ()) -> None:
+    async def _commit(
+        self,
+        kind: BatchKind,
+        events: Sequence[Event],
+        changes: Sequence[Change] = (),
+        elsewhere: Sequence[tuple[str, Event]] = (),
+    ) -> None:
         if self._over:
             raise StoreError(TURN_OVER)
-        await self._store.commit(Batch.of(self._chat, *events, changes=changes, kind=kind))
+        mine = [(self._chat, event) for event in events]
+        await self._store.commit(batch_of([*mine, *elsewhere], kind, changes))
 
 
 def parse_args(tool: Tool, raw: str) -> BaseModel | str:

@@ -1,0 +1,1 @@
+"""Memories: what the person's own words taught, in every chat."""
