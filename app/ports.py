@@ -233,9 +233,19 @@ class Asker(Protocol):
     """Puts a question to the person and waits."""
 
     async def ask(
-        self, chat: str, request: PermissionRequested, *, attended: bool, intent: Sequence[Event] = ()
+        self,
+        chat: str,
+        request: PermissionRequested,
+        *,
+        attended: bool,
+        intent: Sequence[Event] = (),
+        always: Sequence[Any] = (),
+        full: bool = False,
     ) -> Decision:
-        """The decision. The asker commits the request, and the answer with `intent` beside it where it is a yes."""
+        """The decision. The asker commits the request, and the answer with `intent` beside it where it is a yes.
+
+        `always`: store.log.Change, committed with the answer "Always allow". `full`: Full trust wouldn't have asked.
+        """
 
 
 class Inbox(Protocol):

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from app.aio import TaskSet
@@ -34,7 +35,7 @@ from app.tools.bounds import Bounds
 from app.tools.changes import ChangeTracker
 from app.tools.files.all import file_tools
 from app.tools.files.desk import FileDesk
-from app.tools.gate import GuardGate
+from app.tools.gate import GuardGate, ToldByLog
 from app.tools.memory.build import build_memory
 from app.tools.passwords import UsePassword
 from app.tools.registry import Registry
@@ -148,13 +149,13 @@ async def _over(
     looking: list[Tool] = [SearchChats(store, search, crossing, surface), ReadChat(store, search, crossing, surface)]
     registry = Registry([*looking, *files, *shell, *remembering, *tools])
     own = dict.fromkeys((str(home.root.absolute()), str(home.root.resolve())))
-    guard = gate or GuardGate(ToldByLog(store), clean=clean, home=os.path.expanduser("~"), own=tuple(own))
+    guard = gate or GuardGate(ToldByLog(store), clean=clean, home=str(Path.home()), own=tuple(own))
     session, tasks = build_session(
         store,
         clock,
         wires,
         registry,
-        gate=gate or GuardGate(),
+        gate=guard,
         clean=clean,
         defaults=_defaults(settings),
         search=search,
@@ -196,6 +197,7 @@ def build_session(
     bus = Bus()
     bus.attach(store)
     asks = Asks(store, clock, tasks)
+    guard = gate or GuardGate(ToldByLog(store), clean=clean)
 
     def toolbox(turn: Turn) -> TurnToolbox:
         def progress(call_id: str, text: str) -> None:

@@ -371,9 +371,7 @@ _PATTERNS: Final[tuple[tuple[str, Kind, str, int, bool], ...]] = (
     (r"(?:killall|pkill)\b|systemctl (?:\S+ )*(?:stop|restart|kill)|service \S+ (?:stop|restart)|ifconfig \S+ down|ip link set \S+ down|nmcli (?:networking|radio|con\w* (?:down|delete))", "disrupt", "end other programs", 1, False),
     (r"kill\b.*\$\(|kill\b.*`|xargs .*kill", "disrupt", "end programs that can't be told beforehand", 2, True),
 )  # fmt: skip
-_COMPILED: Final[list[tuple[re.Pattern[str], Kind, str, int, bool]]] = [
-    (re.compile(p, re.I), k, w, h, l) for p, k, w, h, l in _PATTERNS
-]
+_COMPILED: Final = [(re.compile(p, re.I), kind, words, harm, lasts) for p, kind, words, harm, lasts in _PATTERNS]
 
 
 def _known(step: Step) -> Iterator[Risk]:

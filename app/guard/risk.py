@@ -41,11 +41,11 @@ class Assessment:
         return next((r for r in self.risks if r.whole), None)
 
 
-def assess(parsed: Parsed, where: Where) -> Assessment:
-    """Judge every part of a command, in the order they would run."""
+def assess(parsed: Parsed, where: Where, begins: str = "") -> Assessment:
+    """Judge every part of a command, in the order they would run; `begins`: the folder it starts in."""
     risks: list[Risk] = []
     own = False
-    cwds: tuple[str, ...] = (where.folder,)
+    cwds: tuple[str, ...] = (begins or where.folder,)
     downloads = False
     secrets = any(hazards.reads_secrets(Step(p, where, cwds, False, False)) for p in parsed.parts if p.argv)
     for part in parsed.parts:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from app.aio import TaskSet
+from app.guard.taint import has_person
 from store.clock import Clock
 from store.errors import StoreError
 from store.events import Decision, Event, PermissionRequested, PermissionResolved, StatusChanged
 from store.limits import ASK_LOOK_SECONDS, PERMISSION_UNATTENDED_SECONDS
-from store.log import Batch, Store
+from store.log import Batch, Change, Store
 
 
 @dataclass(slots=True)
@@ -20,6 +21,8 @@ class _Question:
     request: PermissionRequested
     intent: tuple[Event, ...]
     expires: float | None  # by the steady clock; None: a person is there
+    always: tuple[Change, ...] = ()  # kept with the answer "Always allow"
+    full: bool = False  # Full trust wouldn't have asked
     answer: asyncio.Future[Decision] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     told: asyncio.Event = field(default_factory=asyncio.Event)  # the question is durable, or won't be
     asked: bool = False  # the question is durable
@@ -43,11 +46,18 @@ class Asks:
         self._watcher: asyncio.Task[None] | None = None
 
     async def ask(
-        self, chat: str, request: PermissionRequested, *, attended: bool, intent: Sequence[Event] = ()
+        self,
+        chat: str,
+        request: PermissionRequested,
+        *,
+        attended: bool,
+        intent: Sequence[Event] = (),
+        always: Sequence[Change] = (),
+        full: bool = False,
     ) -> Decision:
         """Ask and wait. On a yes `intent` is durable together with the answer when this returns."""
         expires = None if attended else self._clock.steady() + PERMISSION_UNATTENDED_SECONDS
-        question = _Question(chat, request, tuple(intent), expires)
+        question = _Question(chat, request, tuple(intent), expires, tuple(always), full)
         self._open[request.permission_id] = question
         try:
             waiting = StatusChanged(status="awaiting-permission")
@@ -76,12 +86,15 @@ class Asks:
         return True
 
     async def _write(self, question: _Question, decision: Decision) -> None:
+        if decision == "allow-always" and question.request.once:
+            decision = "allow"  # it was never offered
         resolved = PermissionResolved(permission_id=question.request.permission_id, decision=decision)
         others = question.chat in self.chats()
         status = StatusChanged(status="awaiting-permission" if others else "running")
         intent = question.intent if decision in ("allow", "allow-always") else ()
         try:
-            await self._store.commit(Batch.of(question.chat, resolved, status, *intent, kind="intent"))
+            changes = question.always if decision == "allow-always" else ()
+            await self._store.commit(Batch.of(question.chat, resolved, status, *intent, changes=changes, kind="intent"))
         except StoreError:
             question.taken = False  # it can be answered again
             raise
@@ -108,6 +121,15 @@ class Asks:
             question.doomed = True
             if question.asked:
                 await self.answer(chat, permission_id, "expired")
+
+    async def trusted(self, chat: str) -> None:
+        """The chat was given Full trust: questions it wouldn't have asked are allowed."""
+        summary = self._store.summary(chat)
+        for permission_id, question in list(self._open.items()):
+            if question.chat != chat or not question.full or summary is None or has_person(summary.taints):
+                continue
+            if not (summary.taints and question.expires is not None):  # after reading, somebody must be there
+                await self.answer(chat, permission_id, "allow")
 
     async def check(self) -> None:
         """Expire what nobody answered in time; also called when a manual clock ticks."""

@@ -95,7 +95,10 @@ class Chats:
                 refuse("bad-command", NOTHING_SET)
             if command.private is not None and command.private != summary.private and summary.messages:
                 refuse("not-allowed", NOT_EMPTY)
-            return await self._wrote(command.chat, ev.OptionsChanged.model_validate(given))
+            done = await self._wrote(command.chat, ev.OptionsChanged.model_validate(given))
+        if command.mode == "full":
+            await desk.asks.trusted(command.chat)
+        return done
 
     async def _wrote(self, chat: str, event: ev.Event) -> dict[str, Any]:
         return {"last_id": await self._desk.write(chat, event)}

@@ -3,45 +3,128 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
 
+from app.guard import permissions, reasons
+from app.guard.commands import parse
+from app.guard.judge import Allowed, Question, Refused, Situation, judge
 from app.ports import CallFacts, TurnContext
 from app.tools.base import Allow, Ask, Refuse, Tool, facts_of
-from store.events import PermissionRequested
+from store.events import PermissionRequested, Stored, TurnStarted, UserMessage
 from store.ids import PERMISSION, new_id
+from store.limits import LEAD_UP_MESSAGES
+from store.log import Store
 
 log = logging.getLogger("shoal.guard")
 
-NO_FACTS = "Shoal couldn't tell what this call would do, so it wasn't run. Try another way."
-PLAN = "This chat is in Read only, so nothing is changed. Say what you would do, and let the person decide."
+PERSONS_TURNS = ("person", "retry", "resume")
+
+
+class Told(Protocol):
+    """What the gate reads of the chat."""
+
+    async def read(self, ctx: TurnContext) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The person's words of the turn's lead-up, and all they said in the chat."""
+
+    async def allowed(self, chat: str, key: str) -> bool:
+        """Whether the person said "Always allow" of it."""
+
+
+class ToldByLog:
+    """`Told` from the store: only `user.message` events of the person, never what was carried in."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def read(self, ctx: TurnContext) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Read anew at each question; a turn that the person didn't start has no lead-up."""
+        events = await self._store.read(lambda: list(self._store.events(chat=ctx.chat)))
+        return words_of(events, ctx.turn_id)
+
+    async def allowed(self, chat: str, key: str) -> bool:
+        """Looked up anew each time, so that it holds after a restart and ends with the chat."""
+        return bool(await self._store.read(self._store.state, chat, permissions.state_key(key)) == key)
 
 
 class GuardGate:
-    """Implements `app.tools.base.Gate`."""
+    """Implements `app.tools.base.Gate`. `own`: Shoal's own folders; `clean`: the filter for what a card shows."""
+
+    def __init__(
+        self,
+        told: Told | None = None,
+        *,
+        clean: Callable[[str], str] = lambda text: text,
+        home: str = "",
+        own: Sequence[str] = (),
+    ) -> None:
+        self._told = told
+        self._clean = clean
+        self._home = home
+        self._own = tuple(own)
 
     async def judge(self, tool: Tool, args: Any, ctx: TurnContext, call_id: str) -> Allow | Refuse | Ask:
-        """What is to happen with the call."""
+        """What is to happen with the call. What can't be judged isn't run."""
         try:
             facts = await facts_of(tool, args, ctx)
+            verdict = await self._verdict(facts, ctx)
         except Exception as error:
-            log.error("no facts of %s in %s: %s", tool.name, ctx.chat, type(error).__name__, exc_info=error)
-            return Refuse(NO_FACTS)
-        if facts.never is not None:
-            return Refuse(facts.never)
-        if facts.effect == "write" and ctx.mode == "plan":
-            return Refuse(PLAN)
-        if facts.effect == "write" and ctx.mode == "ask":
-            return Ask(_request(facts, args, call_id))
+            log.error("no verdict on %s in %s: %s", tool.name, ctx.chat, type(error).__name__, exc_info=error)
+            return Refuse(reasons.NO_FACTS)
+        match verdict:
+            case Refused(sentence):
+                return Refuse(sentence)
+            case Question():
+                return Ask(self._request(facts, verdict, args, call_id), verdict.key, verdict.full_allows)
         return Allow()
 
+    async def _verdict(self, facts: CallFacts, ctx: TurnContext) -> Allowed | Refused | Question:
+        now = Situation(
+            ctx.mode, ctx.taints, ctx.origin, ctx.attended, folder=ctx.folder, home=self._home, own=self._own
+        )
+        verdict = judge(facts, now)
+        if not isinstance(verdict, Question) or self._told is None:
+            return verdict
+        if verdict.words_may_lift or facts.url is not None:
+            lead_up, said = await self._told.read(ctx)
+            now = replace(now, words=lead_up, said=said)
+            verdict = judge(facts, now)
+        key = verdict.key if isinstance(verdict, Question) else None
+        if key is not None and await self._told.allowed(ctx.chat, key):
+            verdict = judge(facts, replace(now, allowed=frozenset((key,))))
+        return verdict
 
-def _request(facts: CallFacts, args: Any, call_id: str) -> PermissionRequested:
-    return PermissionRequested(
-        permission_id=new_id(PERMISSION),
-        call_id=call_id,
-        tool_name=facts.name,
-        input=args.model_dump(mode="json", exclude_unset=True),
-        summary=facts.summary,
-        preview=facts.preview or facts.command or "",
-        place=facts.place,
-    )
+    def _request(self, facts: CallFacts, asked: Question, args: Any, call_id: str) -> PermissionRequested:
+        """The card: filtered whole, never cut."""
+        return PermissionRequested(
+            permission_id=new_id(PERMISSION),
+            call_id=call_id,
+            tool_name=facts.name,
+            input=args.model_dump(mode="json", exclude_unset=True),
+            summary=self._clean(facts.summary),
+            detail=self._clean(asked.detail),
+            preview=self._clean(facts.preview or facts.command or ""),
+            place=self._clean(facts.place),
+            taint=asked.reason or None,
+            lasting=asked.key is not None,
+            once=asked.once,
+        )
+
+
+def words_of(events: Sequence[Stored], turn_id: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The person's words: of the lead-up to a turn (its newest few before it began), and all of them."""
+    said: list[str] = []
+    lead_up: tuple[str, ...] = ()
+    for stored in events:
+        match stored.event:
+            case UserMessage(author=None, them=False, text=text):
+                said.append(text)
+            case TurnStarted() as turn if turn.turn_id == turn_id and turn.trigger in PERSONS_TURNS:
+                lead_up = tuple(said[-LEAD_UP_MESSAGES:])
+    return lead_up, tuple(said)
+
+
+def warm_up() -> None:
+    """Load the parser, so that the first command's verdict is as quick as the next; any thread."""
+    parse("true")

@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
+from app.guard.permissions import keep
 from app.ports import Asker, ToolCall, ToolOutcome, ToolReturn, ToolSpec, Turn, TurnContext
 from app.tools.base import Allow, Ask, Gate, Refuse, Tool, Tracker
 from app.tools.registry import NO_SUCH_TOOL, Registry
 from store.clock import Clock
 from store.errors import StoreError
-from store.events import Event, Taint, TaintSource, ToolFinished, ToolStarted, ToolStatus
+from store.events import Event, Mode, Taint, TaintSource, ToolFinished, ToolStarted, ToolStatus
 from store.limits import TOOL_ARGS_CHARS, TOOL_RESULT_CHARS
 from store.log import BatchKind, Change, Store, batch_of
 
@@ -60,10 +61,18 @@ class TurnToolbox:
         self._tracker = tracker
         self._tainted: set[tuple[str, str]] = set()
         self._over = False
+        self._mode: Mode | None = None  # of this step
 
     def offered(self) -> Sequence[ToolSpec]:
-        """What the model may call at this step."""
-        return self._registry.offered(self._context())
+        """What the model may call at this step, which begins here: a mode picked later holds from the next one."""
+        ctx = self._context()
+        self._mode = ctx.mode
+        return self._registry.offered(ctx)
+
+    def _now(self) -> TurnContext:
+        """What the turn is now, in the mode its step began in."""
+        ctx = self._context()
+        return ctx if self._mode is None else replace(ctx, mode=self._mode)
 
     def prompts(self) -> Sequence[str]:
         """The system sections of the offered tools, each once."""
@@ -90,7 +99,7 @@ class TurnToolbox:
 
     async def call(self, call: ToolCall) -> ToolReturn:
         """Validate, offered?, taint and person, permission, intent, run, clean, cap, result."""
-        ctx = self._context()
+        ctx = self._now()
         refusal = self._registry.refusal(call.name, ctx)
         tool = self._registry.get(call.name)
         if tool is None or refusal is not None:
@@ -118,8 +127,11 @@ class TurnToolbox:
             match await self._gate.judge(tool, args, ctx, call.id):
                 case Refuse(sentence):
                     return await self.refuse(call, sentence)
-                case Ask(request):
-                    decision = await self._asker.ask(self._chat, request, attended=ctx.attended, intent=[started])
+                case Ask(request, key, full):
+                    always = [] if key is None else [keep(self._chat, key)]
+                    decision = await self._asker.ask(
+                        self._chat, request, attended=ctx.attended, intent=[started], always=always, full=full
+                    )
                     if decision not in ("allow", "allow-always"):
                         return await self.refuse(call, SAID_NO if decision == "deny" else NOBODY_ANSWERED)
                 case Allow():
@@ -130,7 +142,7 @@ class TurnToolbox:
 
     async def _run(self, tool: Tool, args: BaseModel, call: ToolCall) -> ToolReturn:
         begun = self._clock.steady()
-        ctx = self._context()
+        ctx = self._now()
         refusal = self._registry.refusal(tool.name, ctx)  # what the chat read may have changed while it was asked
         try:
             outcome = ToolOutcome(refusal, ok=False) if refusal else await self._tracked(tool, args, ctx, call.id)
