@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from store import db, index, said, words
+from store import db, index, index_build, said, words
 from store.errors import StoreError
 from store.events import ChatCreated, OptionsChanged, Stored
 from store.index_lock import IndexLock
-from store.limits import INDEX_DRAIN_MESSAGES, INDEX_DRAIN_SECONDS, INDEX_TURN_SECONDS, REBUILD_BATCH
+from store.limits import INDEX_DRAIN_MESSAGES, INDEX_DRAIN_SECONDS, INDEX_TURN_SECONDS
 from store.models import ChatSummary
 from store.projection import SAID_TYPES, project
 from store.typo_keeper import TypoKeeper
@@ -140,6 +140,10 @@ class Indexer:
             return IndexStatus("ready", done, done)
         total = max(self._todo, done)
         return IndexStatus("catching-up", done, total, self._words or f"Still indexing: {done:,} lines so far.")
+
+    def is_ready(self) -> bool:
+        """Whether everything said is indexed; costs nothing, unlike `status`, which counts."""
+        return self._state != "unavailable" and self._quiet.is_set()
 
     def wait(self, seconds: float) -> bool:
         """Wait until nothing is left to index; answers whether it is so."""
@@ -340,7 +344,9 @@ class Indexer:
         there = {s.id: s for s in summaries}
         stale = [c for c, e in self.entries.items() if c not in there]
         newest_last = reversed(summaries)
-        stale += [s.id for s in newest_last if (e := self.entries.get(s.id)) is None or _apart(e, s, self._uuid)]
+        stale += [
+            s.id for s in newest_last if (e := self.entries.get(s.id)) is None or index_build.apart(e, s, self._uuid)
+        ]
         self._todo = sum(s.messages for s in summaries)
         lines = sum(e.lines for e in self.entries.values())
         if len(stale) > 1000 and self._todo > 4 * lines:
@@ -413,7 +419,7 @@ class Indexer:
                 ready = [p for p in ready if index.position(conn, entry.no, p.line.anchor) is None]
             grown = index.ChatEntry(entry.no, chat, last_id, entry.store_uuid, entry.lines, entry.words)
             grown.private, grown.folder = summary.private, summary.folder
-            ready = _unlike(ready)
+            ready = index_build.unlike(ready)
             self.speakers.update(w for p in ready if p.line.name for w in words.tokens(p.line.name))
             index.write(conn, ((grown, p) for p in ready), index.next_id(conn))
             counted = index.count_terms(conn, ready)
@@ -472,7 +478,7 @@ class Indexer:
         self._todo = sum(s.messages for s in summaries)
         conn = index.create(beside, bulk=True)
         try:
-            known = build(conn, self.log, self._spans, {s.id: s for s in summaries}, lambda: self._stopping)
+            known = index_build.build(conn, self.log, self._spans, {s.id: s for s in summaries}, lambda: self._stopping)
             if known is None:
                 return
             index.finish_bulk(conn, index.wanted_meta(self._spans_version, self._uuid))
@@ -483,63 +489,3 @@ class Indexer:
         for older in self._files()[:-1]:
             self._remove(older)
         self._compare()
-
-
-def build(
-    conn: db.Connection,
-    log: said.Log,
-    spans: index.Spans,
-    summaries: dict[str, ChatSummary],
-    stopped: Callable[[], bool] = lambda: False,
-) -> dict[str, index.ChatEntry] | None:
-    """Fill a new file with everything said, in the order of time; None when stopped half way."""
-    through, uuid = log.last_id(), log.store_uuid()
-    known: dict[str, index.ChatEntry] = {}
-    batch: list[tuple[index.ChatEntry, index.Prepared]] = []
-    first = 1
-    for stored in said.by_time(log):
-        entry = known.get(stored.chat)
-        if entry is None:
-            entry = known[stored.chat] = index.ChatEntry(len(known) + 1, stored.chat, store_uuid=uuid)
-        line = project(stored) if stored.id <= through else None
-        if line is None:
-            continue
-        batch.append((entry, index.prepare(line, spans)))
-        if len(batch) >= REBUILD_BATCH:
-            first = _flush(conn, batch, first)
-            if stopped():
-                return None
-    _flush(conn, batch, first)
-    for summary in summaries.values():
-        entry = known.get(summary.id)
-        if entry is None:
-            entry = known[summary.id] = index.ChatEntry(len(known) + 1, summary.id, store_uuid=uuid)
-        entry.last_id = min(summary.last_id, through)
-        entry.private, entry.folder = summary.private, summary.folder
-    conn.execute("BEGIN")
-    for entry in known.values():
-        index.save_entry(conn, entry)
-    conn.execute("COMMIT")
-    return known
-
-
-def _flush(conn: db.Connection, batch: list[tuple[index.ChatEntry, index.Prepared]], first: int) -> int:
-    conn.execute("BEGIN")
-    first = index.write(conn, batch, first)
-    conn.execute("COMMIT")
-    batch.clear()
-    return first
-
-
-def _apart(entry: index.ChatEntry, summary: ChatSummary, store_uuid: str) -> bool:
-    return (
-        entry.last_id != summary.last_id
-        or entry.store_uuid != store_uuid
-        or entry.private != summary.private
-        or entry.folder != summary.folder
-    )
-
-
-def _unlike(ready: list[index.Prepared]) -> list[index.Prepared]:
-    """One line an anchor."""
-    return list({p.line.anchor: p for p in ready}.values())

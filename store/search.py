@@ -134,6 +134,8 @@ class SearchService:
         )
 
     def _with_status(self, answer: SearchAnswer) -> SearchAnswer:
+        if self._indexer.is_ready():
+            return answer
         status = self.status()
         if status.state == "unavailable":
             return replace(answer, broken=status.words)

@@ -212,3 +212,62 @@ def test_counts_after_draining_are_those_of_a_rebuild(home: Home) -> None:
     rebuilt = db.connect(service._indexer.path, readonly=True)
     assert kept == rebuilt.execute("SELECT term, df, stem FROM vocab ORDER BY term").fetchall()
     rebuilt.close()
+
+
+async def test_while_the_first_index_is_built_answers_say_so(home: Home) -> None:
+    import threading
+
+    from store.search import SearchService
+
+    filled(home)
+    held = threading.Event()
+
+    def slow(text: str) -> list[tuple[int, int]]:
+        if threading.current_thread().name == "index":
+            held.wait(20)
+        return []
+
+    service = SearchService(home.store, home.index, spans=slow, spans_version=1)
+    home.services.append(service)
+    service.start_sync()
+    for _ in range(200):
+        answer = await service.search(SearchQuery("heron"))
+        if answer.to_index:
+            break
+        time.sleep(0.01)
+    status = service.status()
+    held.set()
+    assert answer.catching_up and answer.match == "none" and answer.to_index == 100
+    assert status.state == "catching-up" and "indexing" in status.words
+    assert await service.caught_up(20)
+    assert (await service.search(SearchQuery("heron"))).match == "exact"
+
+
+async def test_the_old_index_answers_while_a_new_one_is_built(home: Home) -> None:
+    import threading
+
+    filled(home)
+    home.service()
+    home.services[-1].close_sync()
+    held = threading.Event()
+
+    def slow(text: str) -> list[tuple[int, int]]:
+        if threading.current_thread().name == "index":
+            held.wait(20)
+        return []
+
+    from store.search import SearchService
+
+    service = SearchService(home.store, home.index, spans=slow, spans_version=2)
+    home.services.append(service)
+    service.start_sync()
+    for _ in range(200):
+        answer = await service.search(SearchQuery("heron"))
+        if answer.groups:
+            break
+        time.sleep(0.01)
+    held.set()
+    assert answer.groups and answer.catching_up
+    assert await service.caught_up(20)
+    after = await service.search(SearchQuery("heron"))
+    assert after.groups and not after.catching_up
