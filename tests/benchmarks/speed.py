@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import sqlite3
 import statistics
@@ -22,6 +23,7 @@ from store.search import SearchService
 from tests.benchmarks.corpus import Zipf, made_up_words
 
 TIMES = 3
+INSERT_BAR, REBUILD_BAR = 13_000, 8_000  # rows a second
 CHAT_LINES = 37  # messages of an average chat
 
 
@@ -50,14 +52,14 @@ def cpu_ms(work: Callable[[], object]) -> float:
 def spread(values: list[float]) -> dict[str, float]:
     """p50 and p95."""
     ordered = sorted(values)
-    p95 = ordered[min(len(ordered) - 1, round(len(ordered) * 0.95))]
+    p95 = ordered[math.ceil(len(ordered) * 0.95) - 1]
     return {"p50": round(statistics.median(ordered), 3), "p95": round(p95, 3)}
 
 
 class Classes:
     """The query classes of the research, drawn from what the index holds."""
 
-    def __init__(self, conn: db.Connection, lines: int, texts: list[str], seed: int = 5, each: int = 20) -> None:
+    def __init__(self, conn: db.Connection, lines: int, texts: list[str], seed: int = 5, each: int = 40) -> None:
         rows = conn.execute("SELECT term, df FROM vocab WHERE length(term) > 3 ORDER BY term").fetchall()
         self._rng = random.Random(seed)
         self._texts = texts
@@ -167,7 +169,9 @@ def measure(lines: int) -> Iterator[dict[str, Any]]:
     texts = list(Zipf(made_up_words()).texts(lines))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        yield {"bench": "insert", "lines": lines, **insert_speed(folder, texts), "bar": 13_000}
+        inserted = insert_speed(folder, texts)
+        passed = inserted["rows_per_s"] >= INSERT_BAR
+        yield {"bench": "insert", "lines": lines, **inserted, "bar": INSERT_BAR, "passed": passed}
         store = Store.open(folder / "home")
         say_all(store, texts)
         start, wall = time.process_time(), time.perf_counter()
@@ -180,7 +184,8 @@ def measure(lines: int) -> Iterator[dict[str, Any]]:
             "lines": lines,
             "rows_per_s": round(lines / spent),
             "rows_per_s_wall": round(lines / wall),
-            "bar": 8_000,
+            "bar": REBUILD_BAR,
+            "passed": lines / spent >= REBUILD_BAR or lines < 100_000,  # a small one is mostly the vocabulary
         }
         other = fts5(folder / "fts5.db", texts)
         owner = service._indexer
@@ -238,5 +243,5 @@ def paths(service: SearchService, core: Core, asked: Classes, lines: int) -> Ite
                 loose.append(cpu_ms(lambda t=text: service._search(core, SearchQuery(t, limit=8))))
             elif name != "phrase":
                 palette.append(cpu_ms(lambda t=text: service._search(core, SearchQuery(t, limit=8, typing=True))))
-    yield {"bench": "palette path", "lines": lines, "ms": spread(palette), "bar_p95": 25}
-    yield {"bench": "OR path", "lines": lines, "ms": spread(loose), "bar_p95": 190}
+    yield {"bench": "palette path", "lines": lines, "ms": spread(palette), "bar_p95": 25, "bar_holds_at": 1_000_000}
+    yield {"bench": "OR path", "lines": lines, "ms": spread(loose), "bar_p95": 190, "bar_holds_at": 1_000_000}
