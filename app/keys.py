@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Where = Literal["app", "deck", "leader", "composer", "transcript", "row", "card", "search"]
+Where = Literal["app", "deck", "leader", "composer", "queue", "list", "transcript", "row", "card", "search"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,12 @@ class Key:
         return self.keys.split(",")[0]
 
 
-_EVERYWHERE, _CHATS, _LEADER, _WRITE, _READ, _CARD, _SEARCH = (
+_EVERYWHERE, _CHATS, _LEADER, _WRITE, _LIST, _READ, _CARD, _SEARCH = (
     "Everywhere",
     "Chats and columns",
     "After F8",
     "Writing",
+    "The chat list",
     "Rows",
     "Questions and cards",
     "Search",
@@ -77,6 +78,17 @@ KEYS: Final[tuple[Key, ...]] = (
     Key("composer.send", "enter", "Send; while a reply is written, queue", _WRITE, "composer"),
     Key("composer.newline", "ctrl+j,shift+enter", "New line", _WRITE, "composer"),
     Key("composer.recall", "up", "In an empty box: what you sent before", _WRITE, "composer"),
+    Key("composer.complete", "tab", "Complete a command, else to the rows", _WRITE, "composer"),
+    Key("queue.edit", "e", "Waiting: edit", _WRITE, "queue"),
+    Key("queue.sooner", "shift+up,K", "Waiting: sooner", _WRITE, "queue"),
+    Key("queue.later", "shift+down,J", "Waiting: later", _WRITE, "queue"),
+    Key("queue.drop", "x,delete", "Waiting: drop", _WRITE, "queue"),
+    Key("list.column", "o", "Open in a new column", _LIST, "list"),
+    Key("list.menu", "m", "All that can be done", _LIST, "list"),
+    Key("list.pin", "p", "Pin or unpin", _LIST, "list"),
+    Key("list.archive", "e", "Archive, or bring back", _LIST, "list"),
+    Key("list.rename", "r", "Rename", _LIST, "list"),
+    Key("list.delete", "delete", "Delete (asks first)", _LIST, "list"),
     Key("transcript.up", "up,k", "Row above", _READ, "transcript"),
     Key("transcript.down", "down,j", "Row below", _READ, "transcript"),
     Key("transcript.first", "home,g", "Beginning", _READ, "transcript"),
@@ -87,6 +99,10 @@ KEYS: Final[tuple[Key, ...]] = (
     Key("row.open", "enter,space", "Open or fold the row", _READ, "row"),
     Key("row.copy", "y", "Copy the row's words", _READ, "row"),
     Key("row.retry", "r", "Try the reply again", _READ, "row"),
+    Key("row.stop", "s", "Stop it", _READ, "row"),
+    Key("row.undo", "u", "Undo or redo", _READ, "row"),
+    Key("row.keep", "k", "Keep a memory", _READ, "row"),
+    Key("row.forget", "f", "Forget a memory", _READ, "row"),
     Key("card.allow", "a", "Allow, once", _CARD, "card"),
     Key("card.always", "w", "Always allow this exact thing here", _CARD, "card"),
     Key("card.deny", "d", "Deny", _CARD, "card"),
@@ -103,7 +119,10 @@ BY_ID: Final[Mapping[str, Key]] = {key.id: key for key in KEYS}
 # Which places hear a key at the same moment: within one of these sets a key may mean one thing only.
 _TOGETHER: Final[tuple[frozenset[Where], ...]] = (
     frozenset({"app", "deck", "composer"}),
-    frozenset({"app", "deck", "transcript", "row"}),
+    frozenset({"app", "deck", "transcript"}),
+    frozenset({"app", "deck", "row"}),
+    frozenset({"app", "deck", "list"}),
+    frozenset({"app", "deck", "queue"}),
     frozenset({"app", "deck", "card"}),
     frozenset({"app", "search"}),
     frozenset({"leader"}),
@@ -119,6 +138,9 @@ _NAMES: Final[Mapping[str, str]] = {
     "down": "↓",
     "left": "←",
     "right": "→",
+    "home": "Home",
+    "end": "End",
+    "delete": "Del",
     "pageup": "PgUp",
     "pagedown": "PgDn",
 }

@@ -21,6 +21,7 @@ _ORDER = (
     "Everywhere",
     "Chats and columns",
     "Writing",
+    "The chat list",
     "Search",
     "After F8",
     "Rows",

@@ -209,7 +209,7 @@ SCENES: dict[str, Scene] = {
     "line": Scene(line),
     "look": Scene(look, columns=("notes", "login"), size=(132, 40)),
     "first-start": Scene(nothing, empty=True, size=(132, 36)),
-    "help": Scene(keys, size=(132, 44)),
+    "help": Scene(keys, size=(132, 52)),
     "settings": Scene(settings, size=(132, 40)),
     "leader": Scene(leader),
     "models": Scene(models, size=(132, 36)),

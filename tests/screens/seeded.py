@@ -16,6 +16,12 @@ from store.rows import SaidRow
 from tests.screens.fakes import FakeServices, fake_services
 
 NOW = int(dt.datetime(2026, 9, 24, 14, 6, tzinfo=dt.UTC).timestamp() * 1000)
+CHECKS = (
+    ("How far is the build?", "Compiling: 310 of 412 files, no warning so far."),
+    ("Did the cache help?", "Yes. It took 2 min 10 s; the last one without it took 7 min."),
+    ("And the flaky test?", "`test_upload` passed twice and failed once. I marked it for a look and went on."),
+    ("Who else is waiting?", "Nobody; the queue is empty."),
+)
 MINUTE, DAY = 60_000, 86_400_000
 
 
@@ -181,7 +187,7 @@ def _notes(s: Seeder, venue: str, venue_line: str) -> str:
 
 
 def _deploy(s: Seeder) -> str:
-    long = [s.you(f"Check number {n}: is the build still going?") if n % 2 else s.answer("Yes.") for n in range(440)]
+    long = [s.you(CHECKS[n // 2 % 4][0]) if n % 2 == 0 else s.answer(CHECKS[n // 2 % 4][1]) for n in range(440)]
     turn, message = s.id("r"), s.id("m")
     chat = s.chat(
         "Watch the deploy",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import string
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -242,3 +244,10 @@ def test_help_columns_lose_no_block() -> None:
 def test_settings_have_the_fields_the_screens_read() -> None:
     settings = Settings()
     assert (settings.theme, settings.mouse, settings.keys) == ("", True, {})
+
+
+def test_every_binding_of_a_widget_is_in_the_table() -> None:
+    root = Path(__file__).resolve().parents[2] / "widgets"
+    named = {i for path in root.rglob("*.py") for i in re.findall(r'Binding\([^\n]*id="([a-z.-]+)"', path.read_text())}
+    assert named - {k.id for k in keys.KEYS} <= {"results.column"}, "search.column stands for it"
+    assert "row.open" in named
