@@ -43,6 +43,7 @@ from app.tools.shell.build import build_shell
 from app.tools.shell.processes import ProcessRegistry
 from app.tools.toolbox import TurnToolbox, context_of
 from app.tools.undo import Undo
+from app.tools.web.build import build_web
 from store.clock import Clock, SystemClock
 from store.limits import TITLES_MATCHED
 from store.log import Store
@@ -139,15 +140,23 @@ async def _over(
     await vault.start()
     remembering: list[Tool] = [*memory.tools, UsePassword(vault, handed, clean)]
     surface = SurfaceGate(settings.history.surface)
-    shell, processes = build_shell(
-        store, settings.commands, clock, clean, private=[home.root], key_names=_key_names(settings)
-    )
     bounds = Bounds.of(home.root, Home.default().root)
     tracker = ChangeTracker(store, home.root, bounds)
     undo = Undo(store, clock, tracker, bounds)
+    shell, processes = build_shell(
+        store,
+        settings.commands,
+        clock,
+        clean,
+        private=[home.root, Home.default().root],
+        key_names=_key_names(settings),
+        changes=tracker,
+        passwords=handed,
+    )
+    web = build_web(settings.web, clean, os.environ)
     files = file_tools(FileDesk(bounds, tracker))
     looking: list[Tool] = [SearchChats(store, search, crossing, surface), ReadChat(store, search, crossing, surface)]
-    registry = Registry([*looking, *files, *shell, *remembering, *tools])
+    registry = Registry([*looking, *files, *shell, *web, *remembering, *tools])
     own = dict.fromkeys((str(home.root.absolute()), str(home.root.resolve())))
     guard = gate or GuardGate(ToldByLog(store), clean=clean, home=str(Path.home()), own=tuple(own))
     session, tasks = build_session(
@@ -258,4 +267,5 @@ def _known_keys(settings: Settings, environ: Mapping[str, str]) -> list[str]:
 def _key_names(settings: Settings) -> set[str]:
     """The environment variables that may hold a key."""
     names = {name for preset in PRESETS for name in preset.key_envs}
+    names |= {settings.web.search_key_env} if settings.web.search_key_env else set()
     return names | {part.key_env for name in SERVERS if (part := getattr(settings.providers, name)).key_env}

@@ -9,7 +9,7 @@ from app.settings import CommandSettings
 from app.tools.base import Tool
 from app.tools.shell.process_tools import ProcessOutput, StopProcess
 from app.tools.shell.processes import ProcessRegistry
-from app.tools.shell.run_command import Changes, RunCommand
+from app.tools.shell.run_command import Changes, Passwords, RunCommand
 from app.tools.shell.sandbox import Sandbox
 from store.clock import Clock
 from store.log import Store
@@ -24,6 +24,7 @@ def build_shell(
     private: Iterable[Path],
     key_names: Iterable[str],
     changes: Changes | None = None,
+    passwords: Passwords | None = None,
 ) -> tuple[list[Tool], ProcessRegistry]:
     """`private`: folders no command sees. `key_names`: environment variables no command gets."""
     sandbox = Sandbox(
@@ -35,7 +36,7 @@ def build_shell(
     )
     processes = ProcessRegistry(store, sandbox, clock, clean)
     tools: list[Tool] = [
-        RunCommand(sandbox, processes, clock, clean, changes),
+        RunCommand(sandbox, processes, clock, clean, changes, passwords),
         ProcessOutput(processes, clean),
         StopProcess(processes),
     ]

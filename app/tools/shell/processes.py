@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,7 +61,7 @@ class ProcessRegistry:
         self._closing = False
 
     async def start(
-        self, command: str, folder: Path, chat: str, call_id: str | None
+        self, command: str, folder: Path, chat: str, call_id: str | None, handed: Mapping[str, str] | None = None
     ) -> tuple[str, bool, tuple[Event, ...]]:
         """Start one: words for the model, whether it started, and the event to write with the call's result."""
         running = [p for p in self._all.values() if p.ended is None]
@@ -74,7 +74,8 @@ class ProcessRegistry:
         await self._sandbox.ready()
         out = Ring()
         try:
-            started = await Running.start(self._sandbox, self._sandbox.prepare(command, folder), folder, out)
+            prepared = self._sandbox.prepare(command, folder, handed)
+            started = await Running.start(self._sandbox, prepared, folder, out)
         except OSError as error:
             return NOT_STARTED.format(why=error.strerror or "the system refused"), False, ()
         process = Process(new_id(PROCESS), chat, command, self._clock.steady(), started, out)

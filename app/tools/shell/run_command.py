@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -22,6 +20,7 @@ from app.tools.shell.sandbox import Sandbox
 from store.clock import Clock
 from store.events import Event
 from store.limits import COMMAND_CHARS, COMMAND_LABEL_CHARS, COMMAND_SECONDS, COMMAND_SECONDS_MOST
+from store.log import Change
 from store.text import safe_text
 
 EMPTY = "must hold a command"
@@ -62,17 +61,21 @@ class CommandArgs(BaseModel):
         return value
 
 
-class Watched(Protocol):
-    """What a command changed, gathered around it: `events` are there once the block was left."""
-
-    events: Sequence[Event]
-
-
 class Changes(Protocol):
-    """Looks at the work folder before and after a command (the change tracker)."""
+    """The change tracker: looks at the work folder before a command and after it."""
 
-    def around(self, ctx: TurnContext, call_id: str, label: str, command: str) -> AbstractAsyncContextManager[Watched]:
-        """A block in which the command runs."""
+    async def before(self, ctx: TurnContext, call_id: str) -> None:
+        """A command is about to run."""
+
+    async def after(self, ctx: TurnContext, call_id: str, label: str) -> tuple[Sequence[Event], Sequence[Change]]:
+        """It has ended: the events and table changes that go with its result."""
+
+
+class Passwords(Protocol):
+    """What was handed out for a turn's next command."""
+
+    def take(self, chat: str, turn_id: str) -> dict[str, str]:
+        """Environment variables, given once."""
 
 
 class RunCommand:
@@ -86,13 +89,20 @@ class RunCommand:
     prompt: str | None = None
 
     def __init__(
-        self, sandbox: Sandbox, processes: ProcessRegistry, clock: Clock, clean: Clean, changes: Changes | None = None
+        self,
+        sandbox: Sandbox,
+        processes: ProcessRegistry,
+        clock: Clock,
+        clean: Clean,
+        changes: Changes | None = None,
+        passwords: Passwords | None = None,
     ) -> None:
         self._sandbox = sandbox
         self._processes = processes
         self._clock = clock
         self._clean = clean
         self._changes = changes
+        self._passwords = passwords
 
     def refusal(self, ctx: TurnContext) -> str | None:
         """None where the chat has a work folder."""
@@ -130,12 +140,19 @@ class RunCommand:
         if not await asyncio.to_thread(folder.is_dir):
             return ToolOutcome(FOLDER_GONE.format(folder=safe_text(str(folder), one_line=True)), ok=False)
         taints = sources(args.command)
+        handed = self._passwords.take(ctx.chat, ctx.turn_id) if self._passwords is not None else {}
         if args.background:
-            text, ok, events = await self._processes.start(args.command, folder, ctx.chat, call_id)
+            text, ok, events = await self._processes.start(args.command, folder, ctx.chat, call_id, handed)
             return ToolOutcome(text, ok=ok, events=events, taints=taints)
-        async with self._watching(args, ctx, call_id) as watched:
-            text, ok = await self._foreground(args, folder, ctx, call_id)
-        return ToolOutcome(text, ok=ok, events=tuple(watched.events), taints=taints)
+        if self._changes is None:
+            text, ok = await self._foreground(args, folder, ctx, call_id, handed)
+            return ToolOutcome(text, ok=ok, taints=taints)
+        await self._changes.before(ctx, call_id)
+        try:
+            text, ok = await self._foreground(args, folder, ctx, call_id, handed)
+        finally:  # also when it was cancelled: what it wrote is known then as well
+            made, changes = await self._changes.after(ctx, call_id, self.label(args))
+        return ToolOutcome(text, ok=ok, events=tuple(made), taints=taints, changes=tuple(changes))
 
     def _place(self, folder: str) -> tuple[str, bool]:
         """The folder with its links followed, and whether it lies in Shoal's own."""
@@ -143,15 +160,12 @@ class RunCommand:
         own = [os.path.realpath(path) for path in self._sandbox.private]
         return real, any(real == path or real.startswith(path + os.sep) for path in own)
 
-    def _watching(self, args: Any, ctx: TurnContext, call_id: str) -> AbstractAsyncContextManager[Watched]:
-        if self._changes is None:
-            return _nothing_watched()
-        return self._changes.around(ctx, call_id, self.label(args), args.command)
-
-    async def _foreground(self, args: Any, folder: Path, ctx: TurnContext, call_id: str) -> tuple[str, bool]:
+    async def _foreground(
+        self, args: Any, folder: Path, ctx: TurnContext, call_id: str, handed: dict[str, str]
+    ) -> tuple[str, bool]:
         limit = args.timeout or COMMAND_SECONDS
         out = HeadTail()
-        prepared = self._sandbox.prepare(args.command, folder)
+        prepared = self._sandbox.prepare(args.command, folder, handed)
         begun = self._clock.steady()
         try:
             running = await Running.start(self._sandbox, prepared, folder, out)
@@ -180,12 +194,3 @@ class RunCommand:
         if how == "stopped":
             return host_line(f"stopped by the person after {seconds:.1f} s, with everything it had started ({where})")
         return host_line(f"exit code {'unknown' if code is None else code} after {seconds:.1f} s ({where})")
-
-
-class _Nothing:
-    events: Sequence[Event] = ()
-
-
-@contextlib.asynccontextmanager
-async def _nothing_watched() -> AsyncIterator[Watched]:
-    yield _Nothing()

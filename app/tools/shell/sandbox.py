@@ -115,9 +115,9 @@ class Sandbox:
         """Whether a work folder can be bound writable: not the whole disk."""
         return folder != Path("/")
 
-    def prepare(self, command: str, folder: Path) -> Prepared:
-        """The command, to be run in `folder` (resolved); `ready` was asked before."""
-        env = self._env()
+    def prepare(self, command: str, folder: Path, handed: Mapping[str, str] | None = None) -> Prepared:
+        """The command, to be run in `folder` (resolved); `ready` was asked before. `handed`: passwords for this one."""
+        env = self._env() | dict(handed or {})
         shell = _shell(env["PATH"])
         if not self._works or self.bwrap is None or not self.fits(folder):
             reaper = str(Path(__file__).with_name("reaper.py"))
@@ -131,8 +131,6 @@ class Sandbox:
             argv += ["--ro-bind-try", str(folder / name), str(folder / name)] if _inside(folder, folder / name) else []
         masks, made = self._masks(folder, shown)
         argv += masks
-        for name, value in env.items():
-            argv += ["--setenv", name, value]
         argv += ["--chdir", str(folder), "--", shell, "-c", command]
         return Prepared(tuple(argv), env, True, made)
 
@@ -163,7 +161,9 @@ class Sandbox:
             argv += [word for path in ("/run/systemd/resolve", "/run/resolvconf") for word in _show(path)]
         argv += ["--dir", str(self.home), "--proc", "/proc", "--dev", "/dev", "--unshare-all"]
         argv += ["--share-net"] if self.network else []
-        return [*argv, "--die-with-parent", "--new-session", "--clearenv"]
+        # No --clearenv with --setenv: bubblewrap itself is started with the clean environment, and what is on a
+        # command line (a password that was handed out) can be read by every program of this computer.
+        return [*argv, "--die-with-parent", "--new-session"]
 
     def _shown(self, path: str, folder: Path) -> list[str]:
         """What of the hidden places is shown read-only: toolchains, and the folders of programs."""

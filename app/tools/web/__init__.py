@@ -1,0 +1,1 @@
+"""Pages: addresses judged before anything is sent, one client that goes only there, readable text."""
