@@ -15,9 +15,7 @@ from store.models import Who
 from store.text import safe_text
 
 PROTOCOL = 1
-LATER = frozenset(
-    {"message", "wait", "task", "chain", "memory", "vault", "consent", "explore"}
-)  # commands that arrive with a later issue
+LATER = frozenset({"message", "wait", "task", "chain", "consent", "explore"})  # commands that arrive with a later issue
 YEAR_SECONDS = 366 * 86_400
 
 
@@ -240,6 +238,13 @@ class EmptyOk(Ok):
     """Done."""
 
 
+class MemoryOk(LastIdOk):
+    """The state that holds afterwards."""
+
+    memory: str
+    state: Literal["kept", "pending", "forgotten"]
+
+
 REPLIES: dict[str, type[Ok]] = {
     "new": NewOk,
     "send": SendOk,
@@ -254,6 +259,8 @@ REPLIES: dict[str, type[Ok]] = {
     "fork": NewOk,
     "set": LastIdOk,
     "queue": LastIdOk,
+    "memory": MemoryOk,
+    "vault": EmptyOk,
     "clear": LastIdOk,
     "undo": RestoredOk,
     "redo": RestoredOk,

@@ -23,6 +23,7 @@ from widgets.bar import Bar
 from widgets.chat_list import ChatList
 from widgets.column import Column
 from widgets.row import Row
+from widgets.rows.memory_row import Memory
 from widgets.rows.past_chats_look import PastChatsLook
 from widgets.strip import ChatStrip
 
@@ -261,6 +262,11 @@ class DeckScreen(DeckSlash):
     def _again(self, event: DeckColumn.Again) -> None:
         event.stop()
         self.posting.post(cmd.Retry(chat=event.chat))
+
+    @on(Memory.Decided)
+    def _decided_memory(self, event: Memory.Decided) -> None:
+        event.stop()
+        self.posting.post(cmd.DecideMemory(memory=event.key, action=event.action))
 
     @on(DeckColumn.Wanted)
     def _wanted(self, event: DeckColumn.Wanted) -> None:

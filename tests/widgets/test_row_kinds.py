@@ -174,11 +174,15 @@ async def test_a_memory_is_kept_and_forgotten_by_its_letters_never_by_enter() ->
         await pilot.press("enter", "space")
         assert not pilot.app.sent(Memory.Decided)  # type: ignore[attr-defined]
         await pilot.press("k", "f")
-        assert [m.keep for m in pilot.app.sent(Memory.Decided)] == [True, False]  # type: ignore[attr-defined]
+        assert [m.action for m in pilot.app.sent(Memory.Decided)] == ["keep", "forget"]  # type: ignore[attr-defined]
         row.show(MemoryRow("m", NOW, 1, "fact", "tea, no sugar", "forgotten"))
         await pilot.press("k", "f")
         assert len(pilot.app.sent(Memory.Decided)) == 2  # type: ignore[attr-defined]
-        assert shown(row) == ["· Forgotten · tea, no sugar"]
+        assert shown(row) == ["· Forgotten · tea, no sugar", "  [u] Undo"]
+        row.show(MemoryRow("m", NOW, 1, "fact", "tea, no sugar", "kept"))
+        assert shown(row) == ["· Remembered · tea, no sugar", "  [u] Undo"]
+        await pilot.press("k", "u", "f")
+        assert [m.action for m in pilot.app.sent(Memory.Decided)][2:] == ["undo", "forget"]  # type: ignore[attr-defined]
 
 
 def test_who_said_it_is_told_in_words() -> None:
