@@ -158,10 +158,8 @@ class Bounds:
         work = folded(self.work) if self.work else ()
         if not work or not within(parts, work):
             return False
-        for own in map(folded, self.own):
-            if within(work, own) and (len(work) == len(own) or work[len(own)] in self.own_parts):
-                return False
-        return True
+        over = [own for own in map(folded, self.own) if within(parts, own)]
+        return all(within(work, own) and work != own and work[len(own)] not in self.own_parts for own in over)
 
 
 def folded(path: str) -> tuple[str, ...]:
