@@ -18,7 +18,7 @@ _TELLING = re.compile(
     re.I,
 )
 _TWO_PART = re.compile(r"(?:co|com|net|org|gov|edu|ac|or|ne|go)\.[a-z]{2}\Z")
-_HOST = re.compile(r"(?:[\w-]+\.)+[\w-]{2,}(?::\d{1,5})?|localhost(?::\d{1,5})?|\[[0-9a-f:.]+\](?::\d{1,5})?", re.I)
+_HOST = re.compile(r"(?:[\w-]+\.)+[\w-]+(?::\d{1,5})?|localhost(?::\d{1,5})?|\[[0-9a-f:.]+\](?::\d{1,5})?", re.I)
 
 
 def carries(url: str) -> str | None:

@@ -18,6 +18,7 @@ from app.ports import CallFacts
 from store.events import Mode, Origin, TaintSource
 
 READS_OUT: Final = "read outside the work folder"
+RUNS: Final = "change a file that runs or configures something"
 WRITES_OUT: Final = "change a file outside the work folder"
 # Families whose own rules say when they ask, and the few tools that never do (decisions 16).
 NEVER_ASK: Final = frozenset(("message_chat", "remember", "recall", "wait_for", "list_chats"))
@@ -175,10 +176,16 @@ def _sink(call: _Call) -> str | None:
         return READS_OUT if facts.outside else None
     if facts.family == "files" and facts.paths:
         if facts.outside:
-            return WRITES_OUT
+            return _written(call)
         running = next((p for p in facts.paths if runs_or_configures(_from(p, call.now.folder or facts.folder))), None)
-        return "change a file that runs or configures something" if running else None
+        return RUNS if running else None
     return _SINKS.get(facts.family, "do something that leaves this chat")
+
+
+def _written(call: _Call) -> str:
+    """What writing there means: the files' own desk also names places in the folder that start by themselves."""
+    inside = bool(call.now.folder) and all(within(path, call.now.folder) for path in call.facts.outside)
+    return RUNS if inside else WRITES_OUT
 
 
 def _only_looks(call: _Call) -> bool:

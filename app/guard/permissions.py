@@ -31,7 +31,7 @@ def key_of(facts: CallFacts, parsed: Parsed | None) -> str | None:
         return json.dumps(["tool", facts.name, host]) if host else None
     if facts.paths or facts.outside:
         return json.dumps(["tool", facts.name, *sorted({*facts.paths, *facts.outside})])
-    return json.dumps(["tool", facts.name, facts.place])
+    return json.dumps(["tool", facts.name, facts.place or facts.summary])
 
 
 def state_key(key: str) -> str:

@@ -164,7 +164,7 @@ def _part_looks(part: Part) -> bool:
     if name == "sed":
         return _sed(words)
     looks = PROGRAMS.get(name)
-    if looks is None or (name in ("cd", "tac", "rev") and len(words) != 1 and (name == "cd" or words)):
+    if looks is None or (name == "cd" and (len(words) != 1 or words[0].startswith("-"))):
         return False
     if name == "uniq" and sum(not w.startswith("-") for w in words) > 1:
         return False
