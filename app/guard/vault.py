@@ -116,7 +116,7 @@ class Vault:
 
     async def put(self, name: str, value: str) -> None:
         """Keep a value; one of the same name is replaced. Raises VaultProblem."""
-        tidy = " ".join(safe_name(name, VAULT_NAME_CHARS).split())
+        tidy = " ".join(safe_name(name, VAULT_NAME_CHARS).split()) if any(c.isalnum() for c in name) else ""
         problem = _problem(tidy, value)
         if problem is not None:
             raise VaultProblem(problem)
