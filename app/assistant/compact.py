@@ -31,8 +31,11 @@ class Cut:
     person: str  # the newest words of the person that would be lost with it
 
 
-def find_cut(events: Sequence[ev.Stored], keep_tokens: int) -> Cut | None:
-    """The earliest cut that leaves at most `keep_tokens` after it, else the latest there is; None: nothing to cut."""
+def find_cut(events: Sequence[ev.Stored], keep_tokens: int, fit_tokens: int = 0) -> Cut | None:
+    """The earliest cut that leaves at most `keep_tokens` after it, else the latest there is; None: nothing to cut.
+
+    The newest step's results, which the model hasn't seen yet, are kept where they take at most `fit_tokens`.
+    """
     live = live_events(events)
     floor = live[0].event.through_seq if live and isinstance(live[0].event, ev.ContextCompacted) else -1
     points = [p for p in cut_points(live) if p > floor]
@@ -42,14 +45,21 @@ def find_cut(events: Sequence[ev.Stored], keep_tokens: int) -> Cut | None:
     for stored in reversed(live):
         room[stored.seq] = left
         left += size_of(stored.event)
-    most = keep_tokens * CONTEXT_CHARS_PER_TOKEN
+    most, fit = keep_tokens * CONTEXT_CHARS_PER_TOKEN, fit_tokens * CONTEXT_CHARS_PER_TOKEN
     chosen = next((point for point in points if room[point] <= most), points[-1])
+    if chosen == points[-1] and len(points) > 1 and _unseen(live, chosen) and room[points[-2]] <= fit:
+        chosen = points[-2]
     before = [s for s in live if s.seq <= chosen or s is live[0]]
     after = [s for s in live if s.seq > chosen]
     asked = any(isinstance(s.event, ev.UserMessage) for s in after)
     newest = next((s.event.text for s in reversed(before) if isinstance(s.event, ev.UserMessage)), "")
     messages = messages_of(before)
     return Cut(chosen, messages, "" if asked else newest) if messages else None
+
+
+def _unseen(live: Sequence[ev.Stored], point: int) -> bool:
+    """Whether a cut after `point` would take results away that no request carried yet."""
+    return all(isinstance(s.event, ev.StepStarted) for s in live if s.seq > point)
 
 
 def size_of(event: ev.Event) -> int:

@@ -201,7 +201,7 @@ class StepLoop:
         if not force and size <= window * share:
             return False
         keep = int((min(size, window * share) - tools) / 2)
-        cut = compact.find_cut(run.log.events, keep)
+        cut = compact.find_cut(run.log.events, keep, keep if force else keep * 8 // 5)
         if cut is None:
             return False
         by = None if run.turn.model == "offline" else wire
