@@ -8,7 +8,17 @@ import unicodedata
 from store.text import safe_name, visible
 
 HOST = "Shoal"
-TAGS = ("chat-message", "chat-reply", "web-page", "forwarded", "someone-else", "summary", "note", "evidence", "memories")
+TAGS = (
+    "chat-message",
+    "chat-reply",
+    "web-page",
+    "forwarded",
+    "someone-else",
+    "summary",
+    "note",
+    "evidence",
+    "memories",
+)
 _SHOWS_NOTHING = frozenset(("Mn", "Me", "Cf", "Cc", "Cs", "Co", "Cn"))
 _BLANK = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 _OURS = re.compile(rf"\[{HOST.casefold()}|</?(?:{'|'.join(TAGS)})")
@@ -46,7 +56,8 @@ def defused(text: str) -> str:
 
 def _flat(text: str) -> tuple[str, list[int]]:
     """As a reader that normalises everything sees it, and where each character came from."""
-    flat, places = [], []
+    flat: list[str] = []
+    places: list[int] = []
     for place, char in enumerate(text):
         for part in char if char in _PLAIN else unicodedata.normalize("NFKD", char):
             folded = part.casefold()
