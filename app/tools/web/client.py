@@ -211,10 +211,10 @@ class PageClient:
 
     async def _body(self, response: httpcore2.Response, ends: float) -> tuple[bytes, str]:
         """The body unpacked, at most `most` bytes and until the deadline; and why it was cut."""
-        unpack = _Unpack(_header(response, b"content-encoding").lower())
         body = bytearray()
         cut = ""
         try:
+            unpack = _Unpack(_header(response, b"content-encoding").lower())
             async with asyncio.timeout_at(ends - 0.2):  # what came by then is shown
                 async for data in response.aiter_stream():
                     for piece in unpack.feed(data, self.most + 1 - len(body)):

@@ -22,6 +22,7 @@ from store.text import safe_text
 
 EMPTY = "must hold an address"
 STOPPED = "Stopped by the person before the page had come."
+_EDGE = 2_000  # beside a cut the filter saw only a part of what may be a secret
 NO_WORDS = "(the page has no readable text)"
 
 DESCRIPTION = (
@@ -117,15 +118,20 @@ class FetchPage:
         if refused := refusal(kind):
             return f"{host_line(f'{address} was reached')}\n{refused}", False
         title, words = readable(kind, decode(page.body, page.content_type))
-        words = self._clean(words)
         notes = [f"status {page.status}"] if page.status != 200 else []
         notes += [f"cut, since {page.cut}"] if page.cut else []
         if len(words) > FETCH_TEXT_CHARS:
-            notes.append(f"the first {FETCH_TEXT_CHARS:,} of {len(words):,} characters")
-            words = words[:FETCH_TEXT_CHARS]
+            notes.append(f"the first {FETCH_TEXT_CHARS:,} characters")
+        words = self._shortened(words)
         said = host_line(f"read {fence_free(address)}{' (' + '; '.join(notes) + ')' if notes else ''}")
         named = {"title": self._clean(title)} if title else {}
         return f"{said}\n{fence('web-page', words or NO_WORDS, **named)}", page.status < 400
+
+    def _shortened(self, words: str) -> str:
+        """Filtered, then cut; of a long text no more is filtered than what a secret at the cut could need."""
+        seen = self._clean(words[: FETCH_TEXT_CHARS * 2])
+        edge = len(seen) if len(words) <= FETCH_TEXT_CHARS * 2 else len(seen) - _EDGE
+        return seen[: min(FETCH_TEXT_CHARS, max(edge, 0))]
 
 
 def fence_free(address: str) -> str:

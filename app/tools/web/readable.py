@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html import escape, unescape
+from html import unescape
 from itertools import islice
 from typing import Final
 
@@ -39,6 +39,10 @@ _TOKEN = re.compile(r"<(?:(!--)|([!?])|(/?)([a-zA-Z][a-zA-Z0-9-]{0,20}))")
 _HREF = re.compile(r"\bhref\s{0,9}=\s{0,9}", re.IGNORECASE)
 _VALUE = re.compile(r"\"([^\"<>]{0,2000})\"|'([^'<>]{0,2000})'|([^\s\"'<>]{1,2000})")
 _LONG_NUMBER = re.compile(r"&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{8,});?")
+_SPACE = re.compile(r"\s+")
+_ASIDE: Final = {0xE000: None, 0xE001: None, 0xE002: None, ord("<"): 0xE000, ord("&"): 0xE001, ord('"'): 0xE002}
+_BACK: Final = {0xE000: "<", 0xE001: "&", 0xE002: '"'}
+_TAGS: Final = 30_000  # of a page; beyond that its words come without form
 _TAG_CHARS: Final = 20_000
 _DROPPED: Final = frozenset(
     ["script", "style", "noscript", "template", "svg", "math", "iframe", "object", "embed", "canvas", "audio", "video"]
@@ -136,40 +140,41 @@ def decode(body: bytes, content_type: str) -> str:
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError as error:
-        whole = error.start < len(body) - 4  # a body cut inside its last character is still UTF-8
-        return body.decode("cp1252" if whole else "utf-8", "replace")
+        cut = error.reason == "unexpected end of data"  # a body cut inside its last character is still UTF-8
+        return body.decode("utf-8" if cut else "cp1252", "replace")
 
 
 def readable(kind: str, text: str) -> tuple[str, str]:
     """The title and the readable words."""
+    text = text[:FETCH_MARKUP_CHARS]
     if kind not in ("text/html", "application/xhtml+xml"):
         return "", safe_text(text, limit=len(text) + 1)
     import html2text
 
-    text = text[:FETCH_MARKUP_CHARS]
     title = _TITLE.search(text)
     writer = html2text.HTML2Text(bodywidth=0)
     writer.ignore_images = True
     writer.unicode_snob = True
     writer.single_line_break = False
     writer.ignore_emphasis = True
-    words = writer.handle("".join(_simple(text)))
+    words = writer.handle("".join(_simple(text))).translate(_BACK)
     words = re.sub(r"\n[ \t]*(?:\n[ \t]*)+\n", "\n\n", safe_text(words, limit=len(words) + 1))
     return safe_text(unescape(_LONG_NUMBER.sub("", title[1])), one_line=True, limit=200) if title else "", words.strip()
 
 
 def _simple(text: str) -> Iterator[str]:
     """The page as markup of a few plain tags, each whole: what a parser could choke on is gone or is text."""
-    at = depth = 0
+    at = depth = tags = 0
+    pre = False
     end = len(text)
     budget = 3 * end  # so that quotes that never close cost no more than this
     last_close = text.rfind(">")
     while at < end:
         token = _TOKEN.search(text, at)
         if token is None:
-            yield _plain(text[at:])
+            yield _plain(text[at:], pre)
             return
-        yield _plain(text[at : token.start()])
+        yield _plain(text[at : token.start()], pre)
         if token[1] or token[2]:  # a comment, a declaration
             close = text.find("-->" if token[1] else ">", token.end())
             if close < 0:
@@ -196,7 +201,11 @@ def _simple(text: str) -> Iterator[str]:
             if depth < 0 or depth > FETCH_NESTING or (token[3] and depth >= FETCH_NESTING):
                 depth = max(depth, 0)
                 continue
-        if name in _KEPT:
+        tags += 1
+        if tags > _TAGS:
+            yield " "
+        elif name in _KEPT:
+            pre = (pre and not token[3]) if name != "pre" else not token[3]
             yield _tag(name, bool(token[3]), text[token.end() : close])
         elif name in _BLOCKS:
             yield "<br>" if token[3] else "<p>"
@@ -229,11 +238,17 @@ def _tag(name: str, closing: bool, attributes: str) -> str:
         return f"<{name}>"
     for found in islice(_HREF.finditer(attributes[:_TAG_CHARS]), 3):
         if value := _VALUE.match(attributes, found.end()):
-            link = unescape(value[1] or value[2] or value[3] or "").strip()
-            return f'<a href="{escape(link)}">' if link and link[0] != "#" and len(link) <= URL_CHARS else "<a>"
+            link = _masked(value[1] or value[2] or value[3] or "").strip()
+            return f'<a href="{link}">' if link and link[0] != "#" and len(link) <= URL_CHARS else "<a>"
     return "<a>"
 
 
-def _plain(text: str) -> str:
-    """Words as a parser takes them for nothing else; numbers no character has are gone."""
-    return escape(unescape(_LONG_NUMBER.sub("\ufffd", text)), quote=False)
+def _plain(text: str, pre: bool = False) -> str:
+    """Words that a parser takes for nothing else, white space as a page shows it."""
+    text = _masked(text)
+    return text if pre else _SPACE.sub(" ", text)
+
+
+def _masked(text: str) -> str:
+    """Entities resolved (numbers no character has are gone), and what means something in markup put aside."""
+    return unescape(_LONG_NUMBER.sub("\ufffd", text)).translate(_ASIDE)
