@@ -33,7 +33,7 @@ async def turn(home: Path, place: str) -> None:
         async def judge(self, tool, args, ctx, call_id):
             from app.tools.base import Allow
 
-            return super().judge(tool, args, ctx, call_id) if tool.effect == "write" else Allow()
+            return await super().judge(tool, args, ctx, call_id) if tool.effect == "write" else Allow()
 
     async def write(args, ctx, call_id):
         with (home / "effects").open("a") as file:
