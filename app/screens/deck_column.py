@@ -17,6 +17,7 @@ from store.models import ChatSummary
 from store.rows import AnyRow, SaidRow
 from widgets.column import Column
 from widgets.composer import Composer
+from widgets.rows.change_row import Change
 from widgets.rows.notice_row import Notice
 from widgets.rows.permission_card import PermissionCard
 from widgets.transcript import Transcript
@@ -67,6 +68,14 @@ class DeckColumn(Column):
         """Try the last reply again."""
 
         chat: str
+
+    @dataclass
+    class Undone(Message):
+        """Undo what a reply changed in files, or do it again (`redo`)."""
+
+        chat: str
+        key: str
+        redo: bool
 
     @dataclass
     class Busy(Message):
@@ -229,6 +238,11 @@ class DeckColumn(Column):
     def _answered(self, event: PermissionCard.Answered) -> None:
         event.stop()
         self.post_message(self.Decided(self.chat, event.key, event.choice))
+
+    @on(Change.Undo)
+    def _undo(self, event: Change.Undo) -> None:
+        event.stop()
+        self.post_message(self.Undone(self.chat, event.key, event.redo))
 
     @on(Notice.Retry)
     def _retry(self, event: Notice.Retry) -> None:

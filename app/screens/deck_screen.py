@@ -263,6 +263,12 @@ class DeckScreen(DeckSlash):
         event.stop()
         self.posting.post(cmd.Retry(chat=event.chat))
 
+    @on(DeckColumn.Undone)
+    def _undone(self, event: DeckColumn.Undone) -> None:
+        event.stop()
+        make = cmd.RedoChange if event.redo else cmd.UndoChange
+        self.posting.post(make(chat=event.chat, change=event.key))
+
     @on(Memory.Decided)
     def _decided_memory(self, event: Memory.Decided) -> None:
         event.stop()
