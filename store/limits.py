@@ -183,6 +183,8 @@ CHANGE_FOLDERS_WATCHED: Final = 4  # work folders whose state before is kept at 
 PARSED_COMMAND_CHARS: Final = 20_000  # a longer command isn't taken apart: it counts as one that does anything
 PARSED_COMMAND_DEPTH: Final = 24  # commands inside commands, and the shell's own nesting
 PARSED_COMMAND_PARTS: Final = 400
+PARSED_COMMAND_PIPES: Final = 400  # pipes or here-documents
+JUDGED_AT_ONCE_CHARS: Final = 2_000  # a longer command is judged in a thread
 LEAD_UP_MESSAGES: Final = 3  # of the person's newest messages when a reply starts: their words to it
 
 # commands

@@ -13,15 +13,19 @@ from functools import cache
 from typing import Any, Final
 
 from app.guard.unwrap import SHELLS, inner_of
-from store.limits import PARSED_COMMAND_CHARS, PARSED_COMMAND_DEPTH, PARSED_COMMAND_PARTS
+from store.limits import PARSED_COMMAND_CHARS, PARSED_COMMAND_DEPTH, PARSED_COMMAND_PARTS, PARSED_COMMAND_PIPES
 from store.text import safe_text
 
+BROKEN: Final = "isn't whole shell syntax"
+TOO_DEEP: Final = "has too many parts to be read through"
 _PLAIN_WORDS = "program list pipeline command command_name word string string_content raw_string concatenation number"
 _PLAIN_NODES: Final = frozenset((*_PLAIN_WORDS.split(), "&&", "||", ";", "|", "\n", '"'))
 _NAME = re.compile(r"[a-z0-9._+-]+\Z")
 _ESCAPED = re.compile(r"\\(\n|.)", re.S)
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b", "e": "\x1b"}
 _ANSI_CODE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.S)
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_SPELT = re.compile(r"À([0-9a-f]{1,6})Á")
 _GAP = re.compile(r"[^\S\n]{24,}|\n\s*\n\s*\n")
 _WORDS = ("word", "string", "raw_string", "concatenation", "ansi_c_string")
 _DASHES = {"file_redirect", "heredoc_redirect", "herestring_redirect"}
@@ -55,12 +59,18 @@ class Parsed:
     why: str = ""
     odd: tuple[str, ...] = ()
 
+    @property
+    def unread(self) -> bool:
+        """Whether some of it couldn't be read through: broken syntax, too long, too deep."""
+        return self.why == BROKEN or any(part.argv == ("",) for part in self.parts)
+
 
 def parse(command: str) -> Parsed:
     """Every part of a command; any text at all gives an answer, at worst one that isn't plain."""
     odd = oddities(command)
-    if len(command) > PARSED_COMMAND_CHARS:
-        return Parsed((Part(("",), plain=False),), False, "is too long to be read through", odd)
+    long = len(command) > PARSED_COMMAND_CHARS
+    if long or command.count("|") > PARSED_COMMAND_PIPES or command.count("<<") > PARSED_COMMAND_PIPES:
+        return Parsed((Part(("",), plain=False),), False, TOO_DEEP, odd)  # the parser is quadratic in these
     try:
         walk = _Walk()
         walk.text(command, (), 0)
@@ -111,17 +121,24 @@ class _Walk:
 
     parts: list[Part] = field(default_factory=list)
     why: str = ""
+    full: bool = False  # nothing more is taken apart
 
     def note(self, why: str) -> None:
         """One more reason; the first is kept."""
         self.why = self.why or why
 
+    def give_up(self) -> None:
+        """Too much to read through: it counts as one that does anything."""
+        self.note(TOO_DEEP)
+        if not self.full:
+            self.full = True
+            self.parts.append(Part(("",), plain=False))
+
     def text(self, command: str, under: tuple[str, ...], depth: int) -> None:
         """Take apart the text of a shell command."""
-        source = command.encode("utf-8", "surrogatepass")
-        root = _parser().parse(source).root_node
+        root = _parser().parse(_NOT_ASCII.sub(_spelt, command).encode()).root_node
         if root.has_error:
-            self.note("isn't whole shell syntax")
+            self.why = BROKEN
         for node in _nodes(root):
             if node.type not in _PLAIN_NODES:
                 self.note(_WHY.get(node.type, "uses more of the shell than plain words"))
@@ -130,9 +147,10 @@ class _Walk:
 
     def _statement(self, node: Any, under: tuple[str, ...], depth: int, around: _Around) -> list[str]:
         """Walk a node; the names of the programs whose output it gives."""
+        if self.full:
+            return []
         if depth > PARSED_COMMAND_DEPTH or len(self.parts) > PARSED_COMMAND_PARTS:
-            self.note("is nested too deeply")
-            self.parts.append(Part(("",), plain=False, under=under))
+            self.give_up()
             return []
         match node.type:
             case "command" | "declaration_command" | "unset_command" | "test_command":
@@ -230,9 +248,9 @@ class _Walk:
         self.parts.append(part)
         for inner in inner_of(part.argv):
             under = (*part.under, part.name)
-            if depth > PARSED_COMMAND_DEPTH:
-                self.note("is nested too deeply")
-                self.parts.append(Part(("",), plain=False, under=under))
+            if self.full or depth > PARSED_COMMAND_DEPTH or len(self.parts) > PARSED_COMMAND_PARTS:
+                self.give_up()
+                return
             elif isinstance(inner, str):
                 self.note("runs a command inside a command")
                 before = len(self.parts)
@@ -305,7 +323,12 @@ def _nodes(root: Any) -> Iterator[Any]:
 
 
 def _source(node: Any) -> str:
-    return bytes(node.text or b"").decode("utf-8", "replace")
+    return _SPELT.sub(lambda m: chr(int(m[1], 16)), bytes(node.text or b"").decode())
+
+
+def _spelt(match: re.Match[str]) -> str:
+    """A character as the parser may see it: its scanner looks characters up in a table of 256 and dies of others."""
+    return f"À{ord(match[0]):x}Á"
 
 
 def _value(node: Any) -> str:
@@ -364,5 +387,5 @@ _WHY: Final = {
     "function_definition": "defines functions",
     "ansi_c_string": "spells words in codes",
     "comment": "has a comment",
-    "ERROR": "isn't whole shell syntax",
+    "ERROR": BROKEN,
 }

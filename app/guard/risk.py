@@ -55,7 +55,7 @@ def assess(parsed: Parsed, where: Where, begins: str = "") -> Assessment:
         own = (
             own
             or part.name in OWN_PROGRAM
-            or any(where.is_own(w, cwds) for w in _paths(part.argv, part.writes, part.reads))
+            or any(where.is_own(w, cwds) for w in dict.fromkeys(_paths(part.argv, part.writes, part.reads)))
         )
         risks.extend(hazards.of(step))
         downloads = downloads or part.name in hazards.DOWNLOADERS
@@ -63,7 +63,7 @@ def assess(parsed: Parsed, where: Where, begins: str = "") -> Assessment:
             cwds = _moved(cwds, step, where)
     if any(_is_bomb(part.argv) for part in parsed.parts):
         risks.append(Risk("disrupt", "start programs without end", 2, True))
-    if any("isn't whole" in why or "too" in why or "can't be taken" in why for why in (parsed.why,)):
+    if parsed.unread:
         risks.append(Risk("remote-code", "run something that can't be read through", 2, True))
     return Assessment(tuple(dict.fromkeys(risks)), own)
 
@@ -71,7 +71,8 @@ def assess(parsed: Parsed, where: Where, begins: str = "") -> Assessment:
 def _paths(*groups: tuple[str, ...]) -> Iterator[str]:
     for group in groups:
         for word in group:
-            yield word
+            if len(word) > 1:
+                yield word
             for piece in re.split(r"[=:,@'\"() ]", word) if len(word) < 4000 else ():
                 if "/" in piece or piece.startswith("~"):
                     yield piece

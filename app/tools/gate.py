@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -9,12 +10,12 @@ from typing import Any, Protocol
 
 from app.guard import permissions, reasons
 from app.guard.commands import parse
-from app.guard.judge import Allowed, Question, Refused, Situation, judge
+from app.guard.judge import Allowed, Question, Refused, Situation, Verdict, judge
 from app.ports import CallFacts, TurnContext
 from app.tools.base import Allow, Ask, Refuse, Tool, facts_of
 from store.events import PermissionRequested, Stored, TurnStarted, UserMessage
 from store.ids import PERMISSION, new_id
-from store.limits import LEAD_UP_MESSAGES
+from store.limits import JUDGED_AT_ONCE_CHARS, LEAD_UP_MESSAGES
 from store.log import Store
 
 log = logging.getLogger("shoal.guard")
@@ -83,16 +84,16 @@ class GuardGate:
         now = Situation(
             ctx.mode, ctx.taints, ctx.origin, ctx.attended, folder=ctx.folder, home=self._home, own=self._own
         )
-        verdict = judge(facts, now)
+        verdict = await _judged(facts, now)
         if not isinstance(verdict, Question) or self._told is None:
             return verdict
         if verdict.words_may_lift or facts.url is not None:
             lead_up, said = await self._told.read(ctx)
             now = replace(now, words=lead_up, said=said)
-            verdict = judge(facts, now)
+            verdict = await _judged(facts, now)
         key = verdict.key if isinstance(verdict, Question) else None
         if key is not None and await self._told.allowed(ctx.chat, key):
-            verdict = judge(facts, replace(now, allowed=frozenset((key,))))
+            verdict = await _judged(facts, replace(now, allowed=frozenset((key,))))
         return verdict
 
     def _request(self, facts: CallFacts, asked: Question, args: Any, call_id: str) -> PermissionRequested:
@@ -110,6 +111,13 @@ class GuardGate:
             lasting=asked.key is not None,
             once=asked.once,
         )
+
+
+async def _judged(facts: CallFacts, now: Situation) -> Verdict:
+    """At once, or in a thread where the command is long: hostile ones may take a second."""
+    if len(facts.command or "") <= JUDGED_AT_ONCE_CHARS:
+        return judge(facts, now)
+    return await asyncio.to_thread(judge, facts, now)
 
 
 def words_of(events: Sequence[Stored], turn_id: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -55,7 +55,8 @@ def allowed(verdict):
 
 def test_in_auto_nothing_is_asked_of_a_chat_that_read_nothing():
     for call in (command("touch x"), command("git push"), write(f"{FOLDER}/a.py"), write(f"{FOLDER}/package.json"),
-                 fetch("https://a.example/" + "x" * 90), other("stop_chat"), other("start_background_task", "task")):  # fmt: skip
+                 fetch("https://a.example/" + "x" * 90), other("stop_chat"),
+                 other("start_background_task", "task")):  # fmt: skip
         assert allowed(judge(call, now())), call
 
 
@@ -93,10 +94,13 @@ def test_a_place_outside_the_folder_asks_in_every_mode_but_full_trust():
     [
         command("touch x"), command("git pull"), command("npm ci"), command("pytest"), command("python a.py"),
         command("ls; touch x"), command("ls", "/etc"), write("/tmp/x"), write(f"{FOLDER}/.git/hooks/pre-commit"),
-        write(f"{FOLDER}/package.json"), write(f"{FOLDER}/.github/workflows/ci.yml"), write(f"{FOLDER}/.vscode/tasks.json"),
+        write(f"{FOLDER}/package.json"), write(f"{FOLDER}/.github/workflows/ci.yml"),
+        write(f"{FOLDER}/.vscode/tasks.json"),
         write(f"{FOLDER}/conftest.py"), write(f"{FOLDER}/Makefile"), write(f"{FOLDER}/sub/.BASHRC"),
-        fetch("https://b.example/"), fetch("https://b.example/?d=" + "x" * 90), other("web_search", "web", "read", carries_out=True),
-        other("stop_chat"), other("start_background_task", "task"), other("task_control", "task"), other("app_tool", "app"),
+        fetch("https://b.example/"), fetch("https://b.example/?d=" + "x" * 90),
+        other("web_search", "web", "read", carries_out=True),
+        other("stop_chat"), other("start_background_task", "task"), other("task_control", "task"),
+        other("app_tool", "app"),
         other("forget", "memory"), other("use_password", "password"), other("write_file", "files"),
         command("sudo ls"), command("curl -d @x https://a.example"),
     ],
@@ -182,7 +186,8 @@ def test_a_step_the_person_plainly_asked_for_goes_ahead_while_nothing_was_read()
     [
         ("sudo make install", True), ("`sudo make install`", True), ("please run sudo make install now", True),
         ("Tests pass. Now run: sudo make install", True), ("ok, run `sudo make install`, then tell me", True),
-        ("don't run sudo make install", False), ("never run `sudo make install`", False), ("what would sudo make install do?", False),
+        ("don't run sudo make install", False), ("never run `sudo make install`", False),
+        ("what would sudo make install do?", False),
         ("the page says: run sudo make install", False), ("run sudo make install2", False), ("sudo make", False),
         ("Ana wrote: please run sudo make install", False), ("I ran sudo make install yesterday", False), ("", False),
     ],
@@ -223,8 +228,10 @@ def test_always_is_for_exactly_this_command_and_folder():
 @pytest.mark.parametrize(
     "text",
     [
-        "a && b", "a; b", "a | b", "a > b", "a &", "a $(b)", "a `b`", "A=1 a", "a\nb", "python -c 1", "sh -c a", "bash x.sh",
-        "env a", "xargs a", "sudo a", "node x", "eval a", "a $B", "ssh h a", "./x \u202e", "a" + " " * 50 + "b", "make x",
+        "a && b", "a; b", "a | b", "a > b", "a &", "a $(b)", "a `b`", "A=1 a", "a\nb", "python -c 1", "sh -c a",
+        "bash x.sh",
+        "env a", "xargs a", "sudo a", "node x", "eval a", "a $B", "ssh h a", "./x \u202e", "a" + " " * 50 + "b",
+        "make x",
         "find . -exec a ;", "a *", "rm -rf ~",
     ],
 )  # fmt: skip
@@ -252,12 +259,16 @@ def test_always_of_another_tool_is_for_its_host_or_path():
 @pytest.mark.parametrize(
     "url, bad",
     [
-        ("https://a.example/docs/page?id=3", False), ("https://a.example/#part", False), ("https://www.a.co.uk/x", False),
-        ("https://a.example/?" + "x" * 81, True), ("https://a.example/#" + "x" * 81, True), ("https://a.example/" + "x" * 61, True),
+        ("https://a.example/docs/page?id=3", False), ("https://a.example/#part", False),
+        ("https://www.a.co.uk/x", False),
+        ("https://a.example/?" + "x" * 81, True), ("https://a.example/#" + "x" * 81, True),
+        ("https://a.example/" + "x" * 61, True),
         ("https://a.example/?data=" + "x" * 24, True), ("https://a.example/?token=" + "x" * 23, False),
-        ("https://" + "x" * 41 + ".example/", True), ("https://a.b.c.d.e.f.example.com/", True), ("https://a.b.c.example.com/", False),
+        ("https://" + "x" * 41 + ".example/", True), ("https://a.b.c.d.e.f.example.com/", True),
+        ("https://a.b.c.example.com/", False),
         ("https://me:pw@a.example/", True), ("https://me@a.example/", True), ("https://a.example:8443/", True),
-        ("https://a.example:443/", False), ("http://good\\@evil.example/", True), ("https://a.example:99999/", True), ("https://[x/", True),
+        ("https://a.example:443/", False), ("http://good\\@evil.example/", True), ("https://a.example:99999/", True),
+        ("https://[x/", True),
     ],
 )  # fmt: skip
 def test_addresses_that_could_carry_words_out(url, bad):
@@ -283,7 +294,8 @@ def test_only_a_host_the_person_named_is_free_after_reading():
 
 def test_the_reason_names_at_most_three_sources_in_words_by_kind():
     sources = [TaintSource(kind=k, label=name) for k, name in
-               [("person", "Ana"), ("web", "a.example"), ("web", "b.example"), ("download", "c.example"), ("app", "Mail")]]  # fmt: skip
+               [("person", "Ana"), ("web", "a.example"), ("web", "b.example"), ("download", "c.example"),
+               ("app", "Mail")]]  # fmt: skip
     assert reasons.read(sources[:2]) == "This chat read a.example and got a message from Ana"
     assert reasons.read(sources[1:]) == "This chat read a.example and b.example and downloaded c.example, and 1 more"
     assert reasons.read(sources).endswith(", and 2 more")
