@@ -154,8 +154,8 @@ class DeckColumn(Column):
             self.find_bar.display = True
             self.find_bar.fill(words)
             self.find_bar.query_one("Input").focus()
-        elif key:
-            self.transcript.focus()
+        elif key and (row := self.transcript.row_widget(key)) is not None:
+            row.focus(scroll_visible=False)
         return True
 
     def give_up_opening(self) -> None:

@@ -128,7 +128,10 @@ async def long_chat(app: Any) -> dict[str, float]:
     chat = f"c_{0:016d}"
     begin = time.process_time()
     deck.show_chat(chat)
-    while not deck.columns[chat].feed.loaded:
+    transcript = deck.columns[chat].transcript
+    while (
+        not (rows := transcript.loaded.order) or not (last := transcript.row_widget(rows[-1])) or not last.size.height
+    ):
         await asyncio.sleep(0.002)
     await _drawn(app)
     opened = (time.process_time() - begin) * 1000

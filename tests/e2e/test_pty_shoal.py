@@ -236,3 +236,28 @@ def test_a_hostile_paste_is_cleaned_and_sends_nothing(start: Start) -> None:
     shoal.press("ctrl+q")
     shoal.ended()
     assert_harmless(shoal.raw)
+
+
+def test_an_answer_quotes_an_earlier_chat_and_its_row_opens_the_line(start: Start, tmp_path: Path) -> None:
+    lines = ["Where do we meet for the regatta?", "We decided on the old boathouse for the regatta.", "Good."]
+    seed(tmp_path / "home", "Regatta plans", *lines)
+    shoal = start(columns=150)
+    shoal.wait("old boathouse")
+    shoal.press("f8", "n")
+    shoal.wait("write your first message")
+    shoal.press("what did we decide about the regatta?", "enter")
+    shoal.wait(lambda text: "Looked through your chats" in text and "“Regatta plans”" in text)
+    shoal.pump(1.0)
+    shoal.press("tab")
+    shoal.pump(0.4)
+    for _ in range(6):
+        if "▌▸ Looked" in shoal.text:
+            break
+        shoal.press("up")
+        shoal.pump(0.4)
+    shoal.press("enter")
+    shoal.wait("▾ Looked")
+    shoal.press("down", "down", "down", "enter")  # its chat, the first line, the second
+    shoal.wait(lambda text: text.count("○ Regatta plans") == 2 and "▌We decided" in text)
+    shoal.press("ctrl+q")
+    assert shoal.ended() == 0
