@@ -113,7 +113,7 @@ def test_a_wait_between_tries_can_be_stopped(here: Here) -> None:
     here.replies[:] = [broken(429, headers=(("Retry-After", "100"),))]
     chat = here.client.do("new", title="T")["chat"]
     here.client.do("send", chat=chat, text="x")
-    here.client.until(lambda x: x.get("live") and x["kind"] == "retry")
+    here.client.until(lambda x: "live" in x and x["kind"] == "retry")
     began = time.monotonic()
     assert here.client.do("stop", chat=chat) == {"stopping": True}
     end = here.client.until(lambda x: x.get("type") == "turn.completed" and x["chat"] == chat)
@@ -172,8 +172,8 @@ def test_an_end_that_is_no_end_is_said(here: Here, reason: str) -> None:
     names = {"length": ("length", "max_tokens"), "filter": ("content_filter", "refusal"), "odd": ("odd", "odd")}
     finish = names[reason][here.dialect is ANTHROPIC]
     _, events = here.turn(here.dialect.speak.text("so ", "far", finish=finish))
-    end = [e for e in events if e.get("type") == "turn.completed"][0]
-    done = [e for e in events if e.get("type") == "assistant.done"][0]
+    end = next(e for e in events if e.get("type") == "turn.completed")
+    done = next(e for e in events if e.get("type") == "assistant.done")
     assert done["text"] == "so far"
     assert end["outcome"] == "error" or done["unfinished"] or end.get("error"), (end, done)
 
