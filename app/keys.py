@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Where = Literal["app", "deck", "leader", "composer", "queue", "list", "transcript", "row", "card", "search"]
+Where = Literal["app", "deck", "leader", "composer", "queue", "list", "transcript", "row", "card", "search", "activity"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Key:
         return self.keys.split(",")[0]
 
 
-_EVERYWHERE, _CHATS, _LEADER, _WRITE, _LIST, _READ, _CARD, _SEARCH = (
+_EVERYWHERE, _CHATS, _LEADER, _WRITE, _LIST, _READ, _CARD, _SEARCH, _ACTIVITY = (
     "Everywhere",
     "Chats and columns",
     "After F8",
@@ -36,11 +36,13 @@ _EVERYWHERE, _CHATS, _LEADER, _WRITE, _LIST, _READ, _CARD, _SEARCH = (
     "Rows",
     "Questions and cards",
     "Search",
+    "Activity",
 )
 
 KEYS: Final[tuple[Key, ...]] = (
     Key("search.open", "ctrl+k,super+k,ctrl+p", "Search, and do anything", _EVERYWHERE, "deck", "search"),
     Key("help.open", "f1", "Every key on one page", _EVERYWHERE, "deck", "help"),
+    Key("activity.open", "f3", "Activity: what was done in every chat", _EVERYWHERE, "deck", "activity"),
     Key("settings.open", "f10", "Settings", _EVERYWHERE, "deck", "settings"),
     Key("mouse.toggle", "f9", "Mouse on or off", _EVERYWHERE, "deck", "toggle_mouse"),
     Key("app.close", "escape", "Close what is open; twice: stop the reply", _EVERYWHERE, "deck", "close"),
@@ -112,6 +114,12 @@ KEYS: Final[tuple[Key, ...]] = (
     Key("search.column", "ctrl+o", "Open in a new column", _SEARCH, "search", "column"),
     Key("search.filters", "tab", "Filters: after: before: who: chat: in:", _SEARCH, "search", "filters"),
     Key("search.repair", "f6", "Repair a broken search", _SEARCH, "search", "repair"),
+    Key("activity.down", "down", "Entry below", _ACTIVITY, "activity", "move(1)"),
+    Key("activity.up", "up", "Entry above", _ACTIVITY, "activity", "move(-1)"),
+    Key("activity.choose", "enter", "Open its chat at that moment", _ACTIVITY, "activity", "choose"),
+    Key("activity.column", "ctrl+o", "Open it in a new column", _ACTIVITY, "activity", "column"),
+    Key("activity.kind", "tab", "Next kind", _ACTIVITY, "activity", "kind(1)"),
+    Key("activity.kind-before", "shift+tab", "Kind before", _ACTIVITY, "activity", "kind(-1)"),
 )
 
 BY_ID: Final[Mapping[str, Key]] = {key.id: key for key in KEYS}
@@ -125,9 +133,10 @@ _TOGETHER: Final[tuple[frozenset[Where], ...]] = (
     frozenset({"app", "deck", "queue"}),
     frozenset({"app", "deck", "card"}),
     frozenset({"app", "search"}),
+    frozenset({"app", "activity"}),
     frozenset({"leader"}),
 )
-_TYPED: Final = frozenset({"app", "deck", "composer", "search"})  # where letters are needed for writing
+_TYPED: Final = frozenset({"app", "deck", "composer", "search", "activity"})  # where letters are needed for writing
 _LEGAL = re.compile(r"(?:(?:ctrl|alt|shift|super|meta|hyper)\+)*(?:[A-Za-z0-9]|[a-z][a-z0-9_]+)\Z")
 _NAMES: Final[Mapping[str, str]] = {
     "escape": "Esc",

@@ -10,6 +10,7 @@ from store.limits import ESC_TWICE_SECONDS
 from widgets.chat_list import ChatList
 
 if TYPE_CHECKING:
+    from app.screens.activity_screen import Went
     from app.screens.search_screen import Picked
     from app.settings import Settings
 
@@ -40,6 +41,17 @@ class DeckActions(DeckMoves):
             self.run_later(self.run_action(BY_ID[target.action].action))
         else:
             self.open_at(target.chat, target.message, target.find, beside=picked.column)
+
+    def action_activity(self) -> None:
+        """F3."""
+        from app.screens.activity_screen import ActivityScreen
+
+        if not isinstance(self.app.screen, ActivityScreen):
+            self.app.push_screen(ActivityScreen(self.services), self._went)
+
+    def _went(self, went: Went | None) -> None:
+        if went is not None:
+            self.open_at(went.chat, went.row, beside=went.column)
 
     def action_help(self) -> None:
         """F1."""

@@ -23,6 +23,7 @@ _ORDER = (
     "Writing",
     "The chat list",
     "Search",
+    "Activity",
     "After F8",
     "Rows",
     "In the message box",

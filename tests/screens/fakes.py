@@ -23,6 +23,7 @@ from app.commands import (
     SetQueue,
     Stop,
 )
+from app.guard.redactor import Redactor
 from app.paths import Home
 from app.settings import Settings
 from store import events as ev
@@ -240,6 +241,7 @@ class FakeServices:
     search: FakeSearch
     catalogue: Any = None
     wires: Any = None
+    redactor: Redactor = field(default_factory=Redactor)
     closed: bool = False
 
     async def close(self) -> None:
