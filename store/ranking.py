@@ -29,11 +29,11 @@ class Weights:
     clipped: bool = False  # idf as rank_bm25 has it: 0 for a word in half of the lines
     coverage: float = 0.6  # of a score depends on how much of the query the line has
     neighbour: float = 0.3  # of the better neighbour's score is added
-    further: float = 0.25  # of the better one of the two next to those
+    further: float = 0.35  # of the better one of the two next to those
     chat: float = 1.0  # what all found lines of a chat say together
     chat_k1: float = 3.0
     chat_b: float = 0.75
-    speaker: float = 0.6  # more for a line by someone the query names
+    speaker: float = 0.8  # more for a line by someone the query names
     novelty: float = 0.3  # for a word that the chat's lines shown so far don't have
     # what people wrote weighs more than what an assistant wrote; people among themselves weigh the same
     who: tuple[float, float, float, float] = (1.3, 1.0, 1.3, 0.8)
