@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +14,7 @@ LIVE = "That is a live file of the system, not a file of words; no tool opens it
 SECRET = "Passwords and keys of programs lie there; no tool reads or writes there."
 GIT_INSIDE = "Git runs what lies there by itself, so no tool writes there; use git's own commands."
 
-LIVE_PLACES: Final = ("/proc", "/dev", "/sys")
+LIVE_STARTS: Final = (("proc",), ("dev",), ("sys",))
 SECRET_NAMES: Final = frozenset(
     (
         ".ssh",
@@ -88,6 +89,7 @@ SECRET_RUNS: Final = (  # folders one in the other, folded
     ("etc", "gshadow"),
     ("etc", "sudoers"),
 )
+_RUN_STARTS: Final = frozenset(run[0] for run in SECRET_RUNS)
 GIT_RUNS: Final = ((".git", "hooks"), (".git", "config"), (".git", "info", "attributes"))
 OWN_NAMES: Final = frozenset({".shoal", ".shoal.toml"})  # a folder's own rules of Shoal
 STARTS_BY_ITSELF: Final = frozenset(
@@ -137,11 +139,13 @@ class Bounds:
     def never(self, path: str, *, write: bool = False) -> str | None:
         """Why a full resolved path is out of reach in every mode; None: it isn't."""
         parts = folded(path)
-        if any(within(parts, folded(own)) for own in self.own) and not self._work_inside(parts):
+        if any(within(parts, _known(own)) for own in self.own) and not self._work_inside(parts):
             return OWN
-        if any(within(parts, folded(place)) for place in LIVE_PLACES):
+        if parts[:1] in LIVE_STARTS:
             return LIVE
-        if any(part in SECRET_NAMES for part in parts) or any(has_run(parts, run) for run in SECRET_RUNS):
+        if not SECRET_NAMES.isdisjoint(parts):
+            return SECRET
+        if not _RUN_STARTS.isdisjoint(parts) and any(has_run(parts, run) for run in SECRET_RUNS):
             return SECRET
         if write and any(part in OWN_NAMES for part in parts):
             return OWN
@@ -158,13 +162,16 @@ class Bounds:
         work = folded(self.work) if self.work else ()
         if not work or not within(parts, work):
             return False
-        over = [own for own in map(folded, self.own) if within(parts, own)]
+        over = [own for own in map(_known, self.own) if within(parts, own)]
         return all(within(work, own) and work != own and work[len(own)] not in self.own_parts for own in over)
 
 
 def folded(path: str) -> tuple[str, ...]:
     """The parts of a path, in one case and without what some disks drop from the end of a name."""
     return tuple(part.casefold().rstrip(". ") or part for part in path.split("/") if part)
+
+
+_known = lru_cache(64)(folded)  # of Shoal's own few folders
 
 
 def within(parts: tuple[str, ...], folder: tuple[str, ...]) -> bool:

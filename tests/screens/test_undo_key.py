@@ -1,0 +1,38 @@
+"""One key on a change's row undoes it, and does it again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app import commands as cmd
+from store import events as ev
+from store.log import Batch
+from tests.screens.deck_tools import open_deck, running, until
+from tests.screens.fakes import FakeServices, fake_services
+from widgets.rows.change_row import Change
+
+
+@pytest.fixture
+def services(tmp_path: Path) -> FakeServices:
+    return fake_services(tmp_path)
+
+
+async def test_u_on_a_change_asks_the_session_to_undo_it_and_then_to_redo_it(services: FakeServices) -> None:
+    chat = services.seed("Chat", ("you", "edit it"), ("assistant", "done"))
+    file = ev.FileChange(path="src/auth.ts", change="changed", added=3, removed=1, before="b", after="a")
+    changed = ev.FilesChanged(change_id="fc_1", label="Edited src/auth.ts", files=(file,))
+    services.store.commit_sync(Batch.of(chat, changed))
+    open_deck(services, chat)
+    async with running(services) as (pilot, deck):
+        await until(pilot, lambda: bool(deck.query(Change)))
+        row = deck.query_one(Change)
+        row.focus()
+        await pilot.press("u")
+        await until(pilot, lambda: cmd.UndoChange(chat=chat, change="fc_1") in services.session.commands)
+        await services.session.write(chat, ev.FilesRestored(change_id="fc_1", direction="undo", files=("src/auth.ts",)))
+        await until(pilot, lambda: deck.query_one(Change).model.undone)
+        deck.query_one(Change).focus()
+        await pilot.press("u")
+        await until(pilot, lambda: cmd.RedoChange(chat=chat, change="fc_1") in services.session.commands)
