@@ -165,6 +165,13 @@ class RedoChange(Command):
     change: str = Field(min_length=1, max_length=CHAT_ID_CHARS)
 
 
+class StopProcess(Command):
+    """End a background process with everything it started."""
+
+    do: Literal["stop-process"] = "stop-process"
+    process: str = Field(min_length=1, max_length=CHAT_ID_CHARS)
+
+
 AnyCommand = (
     NewChat
     | Send
@@ -184,6 +191,7 @@ AnyCommand = (
     | UndoChange
     | RedoChange
     | Clear
+    | StopProcess
 )
 
 

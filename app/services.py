@@ -27,6 +27,7 @@ from app.session.asks import Asks
 from app.session.bus import Bus
 from app.session.desk import Defaults
 from app.session.passwords import KeepsValues
+from app.session.processes import EndsProcesses
 from app.session.session import Catching, Session
 from app.session.undoing import FileChanges
 from app.settings import SERVERS, Settings
@@ -150,7 +151,6 @@ async def _over(
         clean,
         private=[home.root, Home.default().root],
         key_names=_key_names(settings),
-        changes=tracker,
         passwords=handed,
     )
     web = build_web(settings.web, clean, os.environ)
@@ -173,8 +173,11 @@ async def _over(
         vault=vault,
         tracker=tracker,
         undo=undo,
+        processes=processes,
     )
     await session.start()
+    if not store.readonly:
+        await processes.recover()
     await search.start()
     if not store.readonly:
         tasks.spawn(undo.tidy())
@@ -200,6 +203,7 @@ def build_session(
     vault: KeepsValues | None = None,
     tracker: ChangeTracker | None = None,
     undo: Undo | None = None,
+    processes: EndsProcesses | None = None,
 ) -> tuple[Session, TaskSet]:
     """The session over a store, inside the running event loop; also the tasks to close after it."""
     tasks = TaskSet()
@@ -237,6 +241,7 @@ def build_session(
         memory_changed=memory_changed,
         vault=vault,
         files=FileChanges(tracker, undo) if tracker is not None and undo is not None else None,
+        processes=processes,
     )
     return session, tasks
 

@@ -264,6 +264,7 @@ REPLIES: dict[str, type[Ok]] = {
     "clear": LastIdOk,
     "undo": RestoredOk,
     "redo": RestoredOk,
+    "stop-process": EmptyOk,
     "search": SearchOk,
     "chats": ChatsOk,
     "events": LastIdOk,

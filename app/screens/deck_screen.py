@@ -25,6 +25,7 @@ from widgets.column import Column
 from widgets.row import Row
 from widgets.rows.memory_row import Memory
 from widgets.rows.past_chats_look import PastChatsLook
+from widgets.rows.process_row import Process
 from widgets.strip import ChatStrip
 
 if TYPE_CHECKING:
@@ -273,6 +274,11 @@ class DeckScreen(DeckSlash):
     def _decided_memory(self, event: Memory.Decided) -> None:
         event.stop()
         self.posting.post(cmd.DecideMemory(memory=event.key, action=event.action))
+
+    @on(Process.Stop)
+    def _stop_process(self, event: Process.Stop) -> None:
+        event.stop()
+        self.posting.post(cmd.StopProcess(process=event.key))
 
     @on(DeckColumn.Wanted)
     def _wanted(self, event: DeckColumn.Wanted) -> None:

@@ -15,6 +15,7 @@ from app.session.chats import Chats
 from app.session.desk import UNKNOWN, Defaults, Desk
 from app.session.memories import MemoryDecisions
 from app.session.passwords import KeepsValues, Passwords
+from app.session.processes import EndsProcesses, Processes
 from app.session.runner import Runner
 from app.session.talk import Talk
 from app.session.undoing import FileChanges
@@ -54,6 +55,7 @@ class Session:
         memory_changed: Callable[[str], None] = lambda _: None,
         vault: KeepsValues | None = None,
         files: FileChanges | None = None,
+        processes: EndsProcesses | None = None,
     ) -> None:
         self.bus = bus
         self._store = store
@@ -85,6 +87,9 @@ class Session:
         if vault is not None:
             self._handlers["vault"] = Passwords(vault).put
 
+        if processes is not None:
+            ends = Processes(self._desk, processes)
+            self._handlers |= {"stop-process": ends.stop, "delete": ends.with_its_chat(chats.delete)}
         self._files = files.at(self._desk) if files is not None else None
         if self._files is not None:
             self._handlers |= {"undo": self._files.undo, "redo": self._files.redo}

@@ -15,9 +15,11 @@ from app.guard import secrets
 from app.ports import TurnContext
 from app.settings import CommandSettings
 from app.tools.shell.build import build_shell
+from app.tools.shell.processes import NOT_KEPT
 from app.tools.shell.run_command import FOLDER_GONE, OWN_FOLDER
 from app.tools.shell.sandbox import NOT_THERE, SWITCHED_OFF, Sandbox
 from store.clock import SystemClock
+from store.errors import StoreError
 from store.events import ChatCreated, ProcessEnded, ProcessStarted
 from store.log import Batch, Store
 
@@ -57,8 +59,8 @@ class Shell:
 
     async def start(self, command, chat=CHAT):
         outcome = await self.run(command, self.ctx(chat), background=True)
-        self.store.commit_sync(Batch.of(chat, *outcome.events))
-        return outcome.events[0].process_id
+        assert outcome.ok
+        return self.processes.of(chat)[-1].id
 
     async def read(self, process, chat=CHAT, since=None):
         return await self.output.run(self.output.args(process=process, since=since), self.ctx(chat), "t_2")
@@ -298,6 +300,47 @@ async def test_closing_ends_every_process_and_says_so_in_the_log(shell):
     assert time.monotonic() - begun < 2.5 and await gone(mark)
     assert sorted(e.reason for e in shell.ended()) == ["closed", "closed"]
     assert not (await shell.run("sleep 1", background=True)).ok
+
+
+async def test_a_process_that_cant_be_recorded_is_ended_again(shell, monkeypatch):
+    mark = "1194.3" if shell.command._sandbox.switched_on else "1194.4"
+
+    async def full(batch):
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(shell.store, "commit", full)
+    outcome = await shell.run(f"sleep {mark}", background=True)
+    assert not outcome.ok and outcome.text == NOT_KEPT and shell.processes.running() == 0
+    assert await gone(mark)
+
+
+async def test_what_a_killed_shoal_left_open_is_closed_at_the_next_start(tmp_path):
+    shell = Shell(tmp_path, False)
+    shell.store.commit_sync(Batch.of(CHAT, ProcessStarted(process_id="s_left", command="make serve")))
+    shell.store.commit_sync(Batch.of(CHAT, ProcessStarted(process_id="s_over", command="x")))
+    shell.store.commit_sync(Batch.of(CHAT, ProcessEnded(process_id="s_over", exit_code=0)))
+    for _ in range(2):
+        await shell.processes.recover()
+        assert [(e.process_id, e.reason) for e in shell.ended()] == [("s_over", "exited"), ("s_left", "closed")]
+    shell.store.close()
+
+
+async def test_a_password_that_was_handed_out_is_in_one_command_and_on_no_command_line(tmp_path):
+    shell = Shell(tmp_path, SANDBOX)
+
+    class Once:
+        values = {"DEPLOY_KEY": "planted-word-one"}
+
+        def take(self, chat, turn_id):
+            assert (chat, turn_id) == (CHAT, "r_1")
+            given, self.values = self.values, {}
+            return given
+
+    shell.command._passwords = Once()
+    first = await shell.run("echo ${#DEPLOY_KEY}; grep -la 'planted-wor[d]-one' /proc/[0-9]*/cmdline")
+    assert first.text.splitlines()[1] == "16" and "/proc" not in first.text
+    assert (await shell.run("echo [$DEPLOY_KEY]")).text.splitlines()[1] == "[]"
+    shell.store.close()
 
 
 async def test_only_so_many_processes_run_at_once(shell, monkeypatch):

@@ -9,7 +9,7 @@ from app.settings import CommandSettings
 from app.tools.base import Tool
 from app.tools.shell.process_tools import ProcessOutput, StopProcess
 from app.tools.shell.processes import ProcessRegistry
-from app.tools.shell.run_command import Changes, Passwords, RunCommand
+from app.tools.shell.run_command import Passwords, RunCommand
 from app.tools.shell.sandbox import Sandbox
 from store.clock import Clock
 from store.log import Store
@@ -23,7 +23,6 @@ def build_shell(
     *,
     private: Iterable[Path],
     key_names: Iterable[str],
-    changes: Changes | None = None,
     passwords: Passwords | None = None,
 ) -> tuple[list[Tool], ProcessRegistry]:
     """`private`: folders no command sees. `key_names`: environment variables no command gets."""
@@ -36,7 +35,7 @@ def build_shell(
     )
     processes = ProcessRegistry(store, sandbox, clock, clean)
     tools: list[Tool] = [
-        RunCommand(sandbox, processes, clock, clean, changes, passwords),
+        RunCommand(sandbox, processes, clock, clean, passwords),
         ProcessOutput(processes, clean),
         StopProcess(processes),
     ]

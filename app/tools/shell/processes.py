@@ -14,10 +14,11 @@ from app.tools.shell.running import End, Running
 from app.tools.shell.sandbox import Sandbox
 from store.clock import Clock
 from store.errors import StoreError
-from store.events import Event, ProcessEnded, ProcessStarted
+from store.events import ProcessEnded, ProcessStarted
 from store.ids import PROCESS, new_id
 from store.limits import PROCESS_FINISHED_KEPT, PROCESSES_A_CHAT, PROCESSES_IN_ALL
 from store.log import Batch, Store
+from store.models import ChatSummary
 
 log = logging.getLogger("shoal.shell")
 
@@ -25,6 +26,7 @@ TOO_MANY = (
     "{n} background processes run already, which is the most {where}. Stop one with stop_process, or ask the person."
 )
 NOT_STARTED = "The command couldn't be started: {why}."
+NOT_KEPT = "It couldn't be written down, so it was ended again. Tell the person that Shoal can't save right now."
 CLOSING = "Shoal is closing, so nothing is started."
 
 
@@ -62,31 +64,56 @@ class ProcessRegistry:
 
     async def start(
         self, command: str, folder: Path, chat: str, call_id: str | None, handed: Mapping[str, str] | None = None
-    ) -> tuple[str, bool, tuple[Event, ...]]:
-        """Start one: words for the model, whether it started, and the event to write with the call's result."""
+    ) -> tuple[str, bool]:
+        """Start one, with its event: words for the model, and whether it started."""
         running = [p for p in self._all.values() if p.ended is None]
         own = [p for p in running if p.chat == chat]
         if self._closing:
-            return CLOSING, False, ()
+            return CLOSING, False
         if len(own) >= PROCESSES_A_CHAT or len(running) >= PROCESSES_IN_ALL:
             where = "for one chat" if len(own) >= PROCESSES_A_CHAT else "in all"
-            return TOO_MANY.format(n=max(len(own), 0) or len(running), where=where), False, ()
+            return TOO_MANY.format(n=max(len(own), 0) or len(running), where=where), False
         await self._sandbox.ready()
         out = Ring()
         try:
             prepared = self._sandbox.prepare(command, folder, handed)
             started = await Running.start(self._sandbox, prepared, folder, out)
         except OSError as error:
-            return NOT_STARTED.format(why=error.strerror or "the system refused"), False, ()
+            return NOT_STARTED.format(why=error.strerror or "the system refused"), False
         process = Process(new_id(PROCESS), chat, command, self._clock.steady(), started, out)
-        self._all[process.id] = process
         event = ProcessStarted(process_id=process.id, call_id=call_id, command=command, folder=str(folder))
+        try:  # at once, and not with the call's result: a turn that ends meanwhile never leaves one nobody knows of
+            await self._store.commit(Batch.of(chat, event))
+        except StoreError:
+            started.drop()
+            return NOT_KEPT, False
+        except BaseException:
+            started.drop()
+            await self._written(chat, ProcessEnded(process_id=process.id, reason="stopped"))
+            raise
+        self._all[process.id] = process
         self._tasks.spawn(self._watch(process))
         text = host_line(
             f"running in the background as {process.id} ({self._sandbox.brief}); process_output reads what it prints, "
             "stop_process ends it, and it ends with Shoal"
         )
-        return text, True, (event,)
+        return text, True
+
+    async def recover(self) -> None:
+        """Write the end of processes that a kill of Shoal ended; they died with it."""
+        for chat, process_id in await self._store.read(self._left_open):
+            if process_id not in self._all:
+                await self._written(chat, ProcessEnded(process_id=process_id, reason="closed"))
+
+    def _left_open(self) -> list[tuple[str, str]]:
+        left: dict[tuple[str, str], None] = {}
+        for stored in self._store.by_time(["process.started", "process.ended"]):
+            if isinstance(stored.event, ProcessStarted):
+                left[(stored.chat, stored.event.process_id)] = None
+            elif isinstance(stored.event, ProcessEnded):
+                left.pop((stored.chat, stored.event.process_id), None)
+        summaries = {s.id: s for s in self._store.summaries()}
+        return [(chat, process) for chat, process in left if _ours(summaries.get(chat))]
 
     def get(self, chat: str, process_id: str) -> Process | None:
         """The chat's own process of that id; another chat's is as if it weren't there."""
@@ -119,6 +146,14 @@ class ProcessRegistry:
             await self._over(process, "closed")
         await self._tasks.close(1.0)
 
+    async def stop_by_id(self, process_id: str) -> bool:
+        """The person stops one; False where none of that id runs."""
+        process = self._all.get(process_id)
+        if process is None or process.ended is not None:
+            return False
+        await self.stop(process)
+        return True
+
     async def stop_all(self, chat: str) -> None:
         """The chat is deleted: nothing of it runs on."""
         for process in self.of(chat):
@@ -133,10 +168,18 @@ class ProcessRegistry:
             return
         process.ended, process.over = how, self._clock.steady()
         event = ProcessEnded(process_id=process.id, exit_code=process.code, reason=how)
-        try:
-            await self._store.commit(Batch.of(process.chat, event))
-        except StoreError:
-            log.warning("the end of a process couldn't be recorded in %s", process.chat)
+        await self._written(process.chat, event)
         done = [p for p in self._all.values() if p.ended is not None]
         for old in sorted(done, key=lambda p: p.over)[: max(0, len(done) - PROCESS_FINISHED_KEPT)]:
             del self._all[old.id]
+
+    async def _written(self, chat: str, event: ProcessEnded) -> None:
+        try:
+            await self._store.commit(Batch.of(chat, event))
+        except StoreError:
+            log.warning("the end of a process couldn't be recorded in %s", chat)
+
+
+def _ours(summary: ChatSummary | None) -> bool:
+    """Whether the chat is one of this Shoal's own; an imported one's processes never ran here."""
+    return summary is not None and (summary.origin is None or summary.origin.kind != "import")

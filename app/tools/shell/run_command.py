@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -18,9 +17,7 @@ from app.tools.shell.processes import ProcessRegistry
 from app.tools.shell.running import End, Running
 from app.tools.shell.sandbox import Sandbox
 from store.clock import Clock
-from store.events import Event
 from store.limits import COMMAND_CHARS, COMMAND_LABEL_CHARS, COMMAND_SECONDS, COMMAND_SECONDS_MOST
-from store.log import Change
 from store.text import safe_text
 
 EMPTY = "must hold a command"
@@ -61,16 +58,6 @@ class CommandArgs(BaseModel):
         return value
 
 
-class Changes(Protocol):
-    """The change tracker: looks at the work folder before a command and after it."""
-
-    async def before(self, ctx: TurnContext, call_id: str) -> None:
-        """A command is about to run."""
-
-    async def after(self, ctx: TurnContext, call_id: str, label: str) -> tuple[Sequence[Event], Sequence[Change]]:
-        """It has ended: the events and table changes that go with its result."""
-
-
 class Passwords(Protocol):
     """What was handed out for a turn's next command."""
 
@@ -94,14 +81,12 @@ class RunCommand:
         processes: ProcessRegistry,
         clock: Clock,
         clean: Clean,
-        changes: Changes | None = None,
         passwords: Passwords | None = None,
     ) -> None:
         self._sandbox = sandbox
         self._processes = processes
         self._clock = clock
         self._clean = clean
-        self._changes = changes
         self._passwords = passwords
 
     def refusal(self, ctx: TurnContext) -> str | None:
@@ -142,17 +127,10 @@ class RunCommand:
         taints = sources(args.command)
         handed = self._passwords.take(ctx.chat, ctx.turn_id) if self._passwords is not None else {}
         if args.background:
-            text, ok, events = await self._processes.start(args.command, folder, ctx.chat, call_id, handed)
-            return ToolOutcome(text, ok=ok, events=events, taints=taints)
-        if self._changes is None:
-            text, ok = await self._foreground(args, folder, ctx, call_id, handed)
+            text, ok = await self._processes.start(args.command, folder, ctx.chat, call_id, handed)
             return ToolOutcome(text, ok=ok, taints=taints)
-        await self._changes.before(ctx, call_id)
-        try:
-            text, ok = await self._foreground(args, folder, ctx, call_id, handed)
-        finally:  # also when it was cancelled: what it wrote is known then as well
-            made, changes = await self._changes.after(ctx, call_id, self.label(args))
-        return ToolOutcome(text, ok=ok, events=tuple(made), taints=taints, changes=tuple(changes))
+        text, ok = await self._foreground(args, folder, ctx, call_id, handed)
+        return ToolOutcome(text, ok=ok, taints=taints)
 
     def _place(self, folder: str) -> tuple[str, bool]:
         """The folder with its links followed, and whether it lies in Shoal's own."""
