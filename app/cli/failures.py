@@ -13,6 +13,8 @@ from store.errors import StoreBroken, StoreError, StoreHeld
 from store.importers.base import ImportFailed
 from store.text import safe_text
 
+NO_HOME = "Shoal's folder, where your chats are kept, can't be made or opened"
+
 
 class CliError(Exception):
     """A command that can't be done: one sentence, and the exit code."""
@@ -46,6 +48,9 @@ def said(error: BaseException) -> int:
     if isinstance(error, CliError | StoreError | SettingsError | ImportFailed):
         say(str(error))
         return code_of(error)
+    if isinstance(error, OSError) and not Home.default().root.is_dir():
+        say(f"{NO_HOME} ({(error.strerror or type(error).__name__).lower()}). Set SHOAL_HOME to a folder of yours.")
+        return BROKEN
     path = write_crash(Home.default(), error, clean)
     where = f"; what happened is in {path.name} in the logs folder" if path else ""
     say(f"something went wrong inside Shoal ({type(error).__name__}){where}. Nothing that was saved is lost.")

@@ -285,8 +285,9 @@ class Headless:
 
 
 def live_line(live: Live) -> dict[str, Any]:
-    """A live signal: no `seq`, may be dropped; `kind` is the text's kind where it is a delta."""
-    return {"live": True, "chat": live.chat, "kind": live.kind, **live.data}
+    """A live signal: no `seq`, may be dropped. A delta has a `type`, and `kind` is its text's kind."""
+    of = {"type": "assistant.delta"} if "delta" in live.data else {}
+    return {"live": True, "chat": live.chat, **of, "kind": live.kind, **live.data}
 
 
 def summary_line(summary: dict[str, Any], filtered: Callable[[str], str]) -> dict[str, Any]:

@@ -47,7 +47,10 @@ def schema() -> dict[str, Any]:
         "Reply": _object({"ref": _REF, "ok": {"anyOf": [_ref(f"ok:{do}") for do in sorted(REPLIES)]}}),
         "Refused": _object({"ref": _REF, "error": _object({"code": {"enum": _CODES}, "message": {"type": "string"}})}),
         "Replayed": _object({"ref": _REF, "event": _ref("Event")}),
-        "Live": _object({"live": {"const": True}, "chat": {"type": "string"}, "kind": {"type": "string"}}),
+        "Live": _object(
+            {"live": {"const": True}, "chat": {"type": "string"}, "kind": {"type": "string"}},
+            {"type": {"const": "assistant.delta"}, "message_id": {"type": "string"}, "delta": {"type": "string"}},
+        ),
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -62,8 +65,8 @@ def _ref(name: str) -> dict[str, str]:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties)}
+def _object(properties: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {"type": "object", "properties": properties | (optional or {}), "required": list(properties)}
 
 
 def losses(old: Any, new: Any, path: str = "") -> list[str]:
