@@ -82,6 +82,8 @@ def fork(
             continue
         if isinstance(event, ev.ContextCompacted):
             event = event.model_copy(update={"through_seq": seqs.get(event.through_seq, len(begin) - 1)})
+        if isinstance(event, ev.FilesChanged):  # its files are kept for the chat that changed them, and undone there
+            event = event.model_copy(update={"undoable": False})
         seqs[stored.seq] = len(out)
         out.append(NewEvent(chat, event, stored.at))
     out += [NewEvent(chat, event) for event in open_calls([s.event for s in events])]

@@ -19,6 +19,7 @@ from store.text import safe_text
 NO_FOLDER = "This chat has no work folder, so a path must be given whole."
 NOT_A_PATH = "That isn't a path: {why}."
 ELSEWHERE = "“{path}” leads to another place than was looked at just before; it may have been changed meanwhile."
+UNKNOWN_PLACE = "This system doesn't tell where “{path}” leads, so it isn't opened."
 NOT_ALLOWED = "“{path}” lies outside the work folder, and nobody allowed it."
 
 _OPENAT2 = 437  # on every architecture
@@ -102,6 +103,8 @@ def open_at(place: Place, flags: int, bounds: Bounds, *, mode: int = 0, rest: st
     try:
         where = whereabouts(fd)
         expected = os.path.join(place.root, target) if place.inside is not None else target
+        if where is None and not openat2_works():
+            raise Refused(UNKNOWN_PLACE.format(path=place.shown))
         if where is not None:
             off = inside(place.root, where) is None if place.inside is not None else where != expected
             if off:

@@ -15,7 +15,7 @@ from app.aio import TaskSet
 from app.ports import TurnContext
 from app.tools.beneath import Place
 from app.tools.bounds import Bounds, folded, within
-from app.tools.files.editing import counted
+from app.tools.files.editing import MOST_DIFFED, counted
 from app.tools.files.kinds import kind_of_all
 from app.tools.shadow import Difference, Shadow
 from store.blobs import KeepBlob
@@ -206,7 +206,8 @@ class ChangeTracker:
         size = sum(len(d.before or b"") for d in differences)
         large = any(d.before is not None and len(d.before) > CHANGE_FILE_BYTES for d in differences)
         kept = len(differences) <= CHANGE_SET_FILES and size <= CHANGE_SET_BYTES and not large
-        files = tuple(change_of(d, kept=kept) for d in differences[:CHANGE_SET_FILES])
+        most = MOST_DIFFED // max(1, len(differences) // 4)  # so that a set of many files takes no longer than one
+        files = tuple(change_of(d, kept=kept, most=most) for d in differences[:CHANGE_SET_FILES])
         more = len(differences) - len(files)
         event = FilesChanged(
             change_id=new_id(CHANGE),
@@ -220,14 +221,14 @@ class ChangeTracker:
         return (event,), tuple(KeepBlob(self._store.blobs, chat, data) for data in sorted(blobs))
 
 
-def change_of(difference: Difference, *, kept: bool = True) -> FileChange:
+def change_of(difference: Difference, *, kept: bool, most: int) -> FileChange:
     """A difference as an event tells it."""
     before, after = difference.before, difference.after
     added = removed = None
     if kept and max(len(before or b""), len(after or b"")) <= CHANGE_FILE_BYTES:
         had, has = kind_of_all(before or b""), kind_of_all(after or b"")
         if had.encoding is not None and has.encoding is not None:
-            added, removed = counted(had.decode(before or b""), has.decode(after or b""))
+            added, removed = counted(had.decode(before or b""), has.decode(after or b""), most=most)
     return FileChange(
         path=difference.path,
         change="created" if before is None else "deleted" if after is None else "changed",

@@ -175,8 +175,8 @@ class TurnToolbox:
             return await tool.run(args, ctx, call_id)
         try:
             await tracker.before(ctx, call_id)
-        except (OSError, StoreError) as error:
-            log.warning("the work folder of %s couldn't be looked at: %s", self._chat, error)
+        except Exception as error:
+            log.error("the work folder of %s couldn't be looked at", self._chat, exc_info=error)
         try:
             outcome = await tool.run(args, ctx, call_id)
         except BaseException:
@@ -184,8 +184,8 @@ class TurnToolbox:
             raise
         try:
             events, changes = await tracker.after(ctx, call_id, self._clean(_label(tool, args)))
-        except (OSError, StoreError) as error:
-            log.warning("the work folder of %s couldn't be compared: %s", self._chat, error)
+        except Exception as error:  # the call itself went through
+            log.error("the work folder of %s couldn't be compared", self._chat, exc_info=error)
             return outcome
         return replace(outcome, events=(*outcome.events, *events), changes=(*outcome.changes, *changes))
 

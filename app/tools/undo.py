@@ -27,7 +27,7 @@ Direction = Literal["undo", "redo"]
 
 NO_CHANGE = "There is no such change in this chat."
 SHARED = "Another reply wrote there meanwhile, so this change isn't undone by one press."
-NOT_KEPT = "What was there before wasn't kept (too much changed at once), so this change can't be undone."
+NOT_KEPT = "What was there before isn't kept in this chat, so this change can't be undone here."
 ALREADY = {"undo": "This change is undone already.", "redo": "This change isn't undone, so there is nothing to redo."}
 EXPIRED = f"This change is more than {CHANGE_DAYS} days old or made room for newer ones: what was before is gone."
 ALL_LEFT = "Nothing was put back: {names} changed since."

@@ -93,10 +93,10 @@ def lines(text: str) -> list[str]:
     return joined
 
 
-def counted(before: str, after: str) -> tuple[int, int]:
-    """How many lines were added and removed."""
+def counted(before: str, after: str, *, most: int = MOST_DIFFED) -> tuple[int, int]:
+    """How many lines were added and removed; sides of more than `most` lines are only counted."""
     a, b = _apart(lines(before), lines(after))
-    if len(a) > MOST_DIFFED or len(b) > MOST_DIFFED:
+    if len(a) > most or len(b) > most:
         had, has = Counter(a), Counter(b)
         return (has - had).total(), (had - has).total()
     added = removed = 0
