@@ -17,7 +17,7 @@ from app.providers.scripted import call as scripted_call
 from app.services import Services, build
 from app.settings import load
 from store.ids import CALL, new_id
-from tests.session.kit import MODEL
+from tests.session.kit import MODEL, until
 from tests.tools.hands import all_files, put
 
 
@@ -147,3 +147,29 @@ async def test_a_secret_that_was_read_is_hidden_and_cannot_be_written_back(tmp_p
         assert edit.status == "error"
         assert token in (tmp_path / "work" / "conf.txt").read_text()
         assert not any(token in s.event.model_dump_json() for s in services.store.events())
+
+
+async def test_a_fork_shows_a_change_and_leaves_its_undo_to_the_chat_that_made_it(tmp_path: Path) -> None:
+    steps = [[call("write_file", {"path": "a.txt", "content": "x"})], ["Done."]]
+    async with working(tmp_path, *steps) as (services, chat, say):
+        [changed] = of(await say(), "files.changed")
+        fork = (await services.session.do(cmd.Fork(chat=chat)))["chat"]
+        with pytest.raises(cmd.CommandError) as no:
+            await services.session.do(cmd.UndoChange(chat=fork, change=changed.change_id))
+        assert no.value.code == "not-allowed"
+        assert all_files(tmp_path / "work") == {"a.txt": b"x"}
+        await services.session.do(cmd.UndoChange(chat=chat, change=changed.change_id))
+        assert all_files(tmp_path / "work") == {}
+
+
+async def test_a_stopped_command_is_told_of_at_the_turns_end(tmp_path: Path) -> None:
+    steps = [[call("run_command", {"command": "echo x > half.txt; sleep 60"})], ["Done."]]
+    async with working(tmp_path, *steps, mode="full") as (services, chat, _say):
+        await services.session.do(cmd.Send(chat=chat, text="go"))
+        await until((tmp_path / "work" / "half.txt").exists)
+        await services.session.do(cmd.Stop(chat=chat))
+        await services.session.settle(chat)
+        events = [s.event for s in services.store.events(chat=chat)]
+        assert [e.outcome for e in of(events, "turn.completed")] == ["interrupted"]
+        [changed] = of(events, "files.changed")
+        assert [f.path for f in changed.files] == ["half.txt"]

@@ -233,3 +233,15 @@ async def test_a_path_that_is_none_is_refused_in_words(tmp_path: Path) -> None:
         done = await hands("read_file", path=path)
         assert not done.ok
         assert len(done.text) < 5_000
+
+
+async def test_where_a_file_lies_must_be_known_one_way_or_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hands = Hands(tmp_path)
+    put(hands.work, "a.txt", "words\n")
+    monkeypatch.setattr(beneath, "whereabouts", lambda fd: None)
+    if beneath.openat2_works():
+        assert "words" in await hands.text("read_file", path="a.txt")
+    monkeypatch.setattr(beneath, "openat2_works", lambda: False)
+    assert not (await hands("read_file", path="a.txt")).ok
