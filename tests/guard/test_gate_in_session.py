@@ -68,7 +68,7 @@ def fetch(call_id=""):
 
 
 def asked(kit, chat):
-    return [r for r in kit.session.open_permissions(chat)]
+    return list(kit.session.open_permissions(chat))
 
 
 @contextlib.asynccontextmanager
@@ -167,7 +167,7 @@ async def test_always_allow_holds_for_this_chat_and_command_also_after_a_restart
 
 @pytest.mark.parametrize("command", ["touch x && touch y", "python x.py", "sudo x"])
 async def test_always_is_taken_as_once_where_it_was_never_offered(tmp_path, command):
-    async with opened(tmp_path, [run(command)], [run(command)], mode="ask") as (kit, chat, tool):
+    async with opened(tmp_path, [run(command)], [run(command)], mode="ask") as (kit, chat, _tool):
         await kit.say(chat, "go")
         (card,) = asked(kit, chat)
         assert card.once and not card.lasting
