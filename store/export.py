@@ -37,8 +37,21 @@ def exported(summary: ChatSummary, events: Iterable[Stored], form: ExportFormat,
 
 def _event_lines(events: Iterable[Stored], clean: Clean) -> Iterator[str]:
     for stored in events:
-        body = {k: v if k in _KEPT else _cleaned(v, clean, k) for k, v in stored.to_json().items()}
+        if stored.event.type.startswith("memory."):
+            continue  # memories are files of their own; one that waits for a yes or was forgotten goes nowhere
+        told = _without_memories(stored.to_json())
+        body = {k: v if k in _KEPT else _cleaned(v, clean, k) for k, v in told.items()}
         yield json.dumps(body, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def _without_memories(body: dict[str, Any]) -> dict[str, Any]:
+    """A call of `remember` without what it said."""
+    if body.get("name") == "remember" and body["type"] == "tool.started":
+        return body | {"input": {}, "label": "Remember something"}
+    if body["type"] == "assistant.done" and body.get("calls"):
+        calls = [c | {"input": "{}"} if c.get("name") == "remember" else c for c in body["calls"]]
+        return body | {"calls": calls}
+    return body
 
 
 def _cleaned(value: Any, clean: Clean, name: str = "") -> Any:

@@ -113,7 +113,8 @@ class UnknownRow(Row):
 AnyRow = SaidRow | ToolRow | LookRow | PermissionRow | NoticeRow | ChangeRow | ProcessRow | MemoryRow | UnknownRow
 Rows = dict[str, AnyRow]
 
-HIDDEN_TOOLS = frozenset({"search_chats", "read_chat"})  # their look rows stand for them
+# the rows of their looks and memories stand for them
+HIDDEN_TOOLS = frozenset({"search_chats", "read_chat", "remember", "forget"})
 
 
 def fold(rows: Rows, stored: ev.Stored) -> str | None:

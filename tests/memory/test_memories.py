@@ -337,3 +337,18 @@ async def test_recall_finds_word_forms_and_typos_and_says_when_there_is_nothing(
         assert "Sails a wooden boat" in many.result(chat) and "bees" not in many.result(chat), query
     await many.say(chat, "?", [call("recall", {"query": "glacier"}, "c1")], ["ok"])
     assert many.result(chat) == "No memory is about that."
+
+
+async def test_a_key_of_an_earlier_chat_is_in_no_request_and_no_event_of_the_chat_that_looks_back(many: Many) -> None:
+    one = await many.new(title=f"marmot {KEY}")
+    await many.remember(one, f"Deploys the marmot blog to the blue server with {KEY} on Fridays")
+    ran = ev.ToolStarted(call_id="t_x", name="run_command", input={"command": f"marmot {KEY}"}, family="command")
+    await many.store.commit(Batch.of(one, ev.UserMessage(message_id="m_x", text=f"the marmot key is {KEY}"), ran))
+    await many.services.session.settle()
+    two = await many.new(title="Two")
+    looks = [[call("search_chats", {"query": "marmot"}, "a1")], [call("read_chat", {"chat": one}, "a2")]]
+    await many.say(two, "marmots?", *looks, [call("recall", {"query": "marmot blog"}, "a3")], ["ok"])
+    sent = [r for r in many.wire.requests if r.chat == two]
+    assert len(sent) == 4 and "blue server" in str(sent[0].messages) and "blue server" in many.result(two)
+    told = "".join(s.event.model_dump_json() for s in many.store.events(chat=two))
+    assert KEY[8:] not in str(sent) and KEY[8:] not in told and "marmot" in told
