@@ -8,6 +8,7 @@ XDIST ?= -n 2
 setup: .venv/.stamp
 
 .venv/.stamp: requirements.lock pyproject.toml
+	@echo "Setting up in .venv; the first time takes about a minute."
 	test -x $(PY) || python3 -m venv .venv
 	$(PY) -m pip install -q --disable-pip-version-check -r requirements.lock
 	$(PY) -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
