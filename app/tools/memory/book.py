@@ -82,8 +82,12 @@ class MemoryBook:
         """The ids that stand in what the chat's model reads; blocking at a chat's first time."""
         with self._lock:
             known = self._told.get(chat)
-            if known is None:
-                known = self._told[chat] = self._read_told(chat)
+            if known is not None:
+                return frozenset(known)
+            known = self._told[chat] = set()  # what is heard while the log is read goes in here
+        found = self._read_told(chat)  # without the lock: the writer never waits for it
+        with self._lock:
+            known |= found
             return frozenset(known)
 
     def _read_told(self, chat: str) -> set[str]:
