@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from store import ranking
 from store.index import Sizes
 from store.ranking import Finds, Weights
+
+_score = attrgetter("score")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +52,14 @@ def group(lines: Lines, idfs: Sequence[float], sizes: Sizes, weights: Weights = 
             if len(chat.rows) < len(ranking.DECAY):
                 chat.score += ranking.DECAY[len(chat.rows)] * scores[row]
             chat.rows.append(row)
-    ordered = sorted(found.values(), key=_best, reverse=True)
+    ordered = sorted(found.values(), key=_score, reverse=True)
     if not weights.chat:
         return ordered
-    _add_chats(ordered[: ranking.CHATS_WEIGHED], lines.finds.columns, idfs, sizes, weights)
-    ordered.sort(key=_best, reverse=True)
+    # what is added is never below 0: the best stay above the rest, and only they are put in order again
+    best = ordered[: ranking.CHATS_WEIGHED]
+    _add_chats(best, lines.finds.columns, idfs, sizes, weights)
+    best.sort(key=_score, reverse=True)
+    ordered[: len(best)] = best
     return ordered
 
 
@@ -81,21 +86,25 @@ def _add_chats(
                 chat.score += weight * tf / (tf + norm)
 
 
-def _best(chat: FoundChat) -> float:
-    return chat.score
-
-
 def _add_neighbours(lines: Lines, weights: Weights) -> None:
     """A line gains from the better of the lines next to it, and of those next but one."""
-    many = {no for no, n in Counter(lines.chats).items() if n > 1}
+    if len(set(lines.chats)) == len(lines.chats):
+        return
     keys = [(chat << 32) + place for chat, place in zip(lines.chats, lines.places, strict=True)]
-    get = dict(zip(keys, lines.scores, strict=True)).get
+    # few lines have a neighbour that was found too; sets tell which, far quicker than four look-ups for every line
+    nexts = {k + 1 for k in keys}.intersection(keys)
+    nexts_but_one = {k + 2 for k in keys}.intersection(keys)
+    gaining = {*nexts, *(k - 1 for k in nexts), *nexts_but_one, *(k - 2 for k in nexts_but_one)}
+    if not gaining:
+        return
+    rows = [row for row, key in enumerate(keys) if key in gaining]
+    get = {keys[row]: lines.scores[row] for row in rows}.get
     near, far, scores = weights.neighbour, weights.further, lines.scores
-    for row, (key, chat) in enumerate(zip(keys, lines.chats, strict=True)):
-        if chat in many:
-            scores[row] += near * max(get(key - 1, 0.0), get(key + 1, 0.0)) + far * max(
-                get(key - 2, 0.0), get(key + 2, 0.0)
-            )
+    for row in rows:
+        key = keys[row]
+        scores[row] += near * max(get(key - 1, 0.0), get(key + 1, 0.0)) + far * max(
+            get(key - 2, 0.0), get(key + 2, 0.0)
+        )
 
 
 def pick(

@@ -38,8 +38,7 @@ class Seat:
             self.close()
             if path is None:
                 raise Unready
-            conn = db.connect(path, readonly=True)
-            ranking.register(conn)
+            conn = ranking.open_index(path)
             self._core, self._generation = (
                 Core(conn, owner.enhanced, owner.sizes, owner.by_no, owner.speakers, owner.typos.get),
                 generation,

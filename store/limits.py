@@ -29,6 +29,7 @@ LINES_PER_CHAT: Final = 3
 LINES_ONE_CHAT: Final = 50
 PALETTE_NEWEST: Final = 2_000
 OR_BUDGET: Final = 10_000
+SEARCH_CACHE_KIB: Final = 8_192  # of an index's pages, a connection (there are three, two of them seldom used)
 RERANKED: Final = 100
 QUERY_CHARS: Final = 400  # palette and command line; longer is cut and said
 MODEL_QUERY_CHARS: Final = 200

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from store import db
+from store.limits import SEARCH_CACHE_KIB
 from store.models import Who
 
 MATCHINFO: Final = "pcnay"  # no l: reading lengths is as dear as the rest; ours are in msg
@@ -94,11 +96,16 @@ def line_scores(finds: Finds, lengths: Sequence[int], idfs: Sequence[float], wei
     k1 = weights.k1
     fixed, by_length = k1 * (1.0 - weights.b), k1 * weights.b / finds.average
     norms = [fixed + by_length * length for length in lengths]
-    scores = [0.0] * len(norms)
+    scores: list[float] = []
     for column, idf_ in zip(finds.columns, idfs, strict=True):
         w = idf_ * (k1 + 1.0)
-        scores = [s + w * tf / (tf + n) if tf else s for s, tf, n in zip(scores, column, norms, strict=True)]
-    if weights.coverage and len(idfs) > 1:
+        if scores:
+            scores = [s + w * tf / (tf + n) if tf else s for s, tf, n in zip(scores, column, norms, strict=True)]
+        else:
+            scores = [w * tf / (tf + n) if tf else 0.0 for tf, n in zip(column, norms, strict=True)]
+    scores = scores or [0.0] * len(norms)
+    # a line that has every word is covered wholly, so where all have, nothing changes
+    if weights.coverage and len(idfs) > 1 and not all(map(all, finds.columns)):
         share = weights.coverage / (sum(idfs) or 1.0)
         covered = [1.0 - weights.coverage] * len(norms)
         for column, idf_ in zip(finds.columns, idfs, strict=True):
@@ -106,6 +113,14 @@ def line_scores(finds: Finds, lengths: Sequence[int], idfs: Sequence[float], wei
             covered = [c + w if tf else c for c, tf in zip(covered, column, strict=True)]
         scores = [s * c for s, c in zip(scores, covered, strict=True)]
     return scores
+
+
+def open_index(path: Path) -> db.Connection:
+    """A connection to search with: read-only, with rank_bm25, and room for the pages that every search looks at."""
+    conn = db.connect(path, readonly=True)
+    conn.execute(f"PRAGMA cache_size=-{SEARCH_CACHE_KIB}")
+    register(conn)
+    return conn
 
 
 def register(conn: db.Connection) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from store import db, index, query, ranking
 from store import events as ev
-from store.limits import OR_BUDGET
+from store.limits import OR_BUDGET, SEARCH_CACHE_KIB
 from store.log import Batch, NewEvent, Store
 from store.models import SearchQuery
 from store.projection import SaidLine
@@ -135,6 +135,7 @@ def fts5(path: Path, texts: list[str]) -> sqlite3.Connection:
     """The same texts in an FTS5 table with the same columns and prefixes."""
     conn = sqlite3.connect(path, isolation_level=None)
     conn.execute("PRAGMA synchronous=OFF")
+    conn.execute(f"PRAGMA cache_size=-{SEARCH_CACHE_KIB}")  # as much as ours has
     conn.execute(
         "CREATE VIRTUAL TABLE f USING fts5(text, extra, tokenize='unicode61 remove_diacritics 2', prefix='2 3')"
     )
@@ -190,8 +191,7 @@ def measure(lines: int) -> Iterator[dict[str, Any]]:
         other = fts5(folder / "fts5.db", texts)
         owner = service._indexer
         assert owner.path is not None
-        conn = db.connect(owner.path, readonly=True)
-        ranking.register(conn)
+        conn = ranking.open_index(owner.path)
         core = Core(conn, owner.enhanced, owner.sizes, owner.by_no, owner.speakers)
         yield from classes(core, other, Classes(conn, lines, texts), lines)
         yield from paths(service, core, Classes(conn, lines, texts, seed=6), lines)
