@@ -185,7 +185,15 @@ async def _over(
         home, settings, clock, store, search, session, wires, registry, redactor, tasks, processes, tracker
     )
     around.append(services)
+    if on_notice is not None:
+        tasks.spawn(_tell_sandbox(processes, on_notice))
     return services
+
+
+async def _tell_sandbox(processes: ProcessRegistry, told: Callable[[str], None]) -> None:
+    """One honest line where commands run without a sandbox."""
+    if words := await processes.warning():
+        told(words)
 
 
 def build_session(

@@ -442,3 +442,9 @@ async def test_why_there_is_no_sandbox_is_said_in_one_line():
     assert not await missing.ready() and NOT_THERE in missing.words
     assert not await refused.ready() and "doesn't let bubblewrap" in refused.words
     assert "\n" not in refused.words and refused.brief == "no sandbox"
+
+
+async def test_the_screen_is_told_where_there_is_no_sandbox(tmp_path):
+    shell = Shell(tmp_path, False)
+    assert (await shell.processes.warning()) == shell.command._sandbox.words
+    shell.store.close()

@@ -99,6 +99,10 @@ class ProcessRegistry:
         )
         return text, True
 
+    async def warning(self) -> str | None:
+        """The line for the screen where commands run without a sandbox; None where they run in one."""
+        return None if await self._sandbox.ready() else self._sandbox.words
+
     async def recover(self) -> None:
         """Write the end of processes that a kill of Shoal ended; they died with it."""
         for chat, process_id in await self._store.read(self._left_open):

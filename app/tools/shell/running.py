@@ -19,6 +19,7 @@ from store.limits import COMMAND_GRACE_SECONDS, COMMAND_PROGRESS_SECONDS
 End = Literal["exited", "stopped", "limit", "closed"]
 
 _CHUNK = 64 * 1024
+_FREEZES = 20
 _BURIED_SECONDS = 0.8  # after TERM and its grace
 _LAST_WORDS_SECONDS = 0.5
 
@@ -114,10 +115,14 @@ class Running:
         """KILL to all of it, at once and without waiting."""
         if self._proc.returncode is not None:
             return
-        below = descendants(self._proc.pid)
-        with contextlib.suppress(OSError):
-            os.kill(self._proc.pid, signal.SIGKILL)
-        signal_all(below, signal.SIGKILL)
+        tree = [self._proc.pid]
+        for _ in range(_FREEZES):  # stopped first, so that none starts another (or outlives a bubblewrap that begins)
+            signal_all(tree, signal.SIGSTOP)
+            found = [self._proc.pid, *descendants(self._proc.pid)]
+            if set(found) == set(tree):
+                break
+            tree = found
+        signal_all(tree[::-1], signal.SIGKILL)
         if sys.platform != "linux":
             with contextlib.suppress(OSError):
                 os.killpg(self._proc.pid, signal.SIGKILL)
