@@ -58,6 +58,8 @@ def test_no_planted_key_reaches_the_model_a_look_or_standard_output(here: Box) -
     found, _ = here.search(asking, query="zebu", limit=8)
     assert len(found["chats"]) >= 4  # fewer where the budget cut
     for hit in here.client.do("search", query="zebu", limit=100)["chats"]:
+        if hit["chat"] == asking:
+            continue
         read, _ = here.read(asking, chat=hit["chat"], direction="after")
         assert len(read["lines"]) >= 4
     here.client.do("chats")
