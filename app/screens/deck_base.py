@@ -150,6 +150,8 @@ class DeckBase(Screen[None]):
     async def _load_when(self, mounted: AwaitMount, column: DeckColumn) -> None:
         """The focused column is read and painted first; the others follow one by one."""
         await mounted
+        if column.chat == self.deck.focused and self.focused is None:
+            self._focus_box(column)  # it wasn't there yet when `set_deck` asked
         if column.chat != self.deck.focused:
             with contextlib.suppress(TimeoutError):  # the focused one may have been closed meanwhile
                 await asyncio.wait_for(self._after_paint.wait(), FIRST_PAINT_SECONDS)

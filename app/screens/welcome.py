@@ -14,7 +14,7 @@ from widgets.row import Row
 class Welcome(Row):
     """Shown above the first chat's message box until something is said."""
 
-    DEFAULT_CSS = "Welcome { padding: 1 2; }"
+    DEFAULT_CSS = "Welcome { margin: 1 1; }"  # no padding: a row draws its whole region itself
 
     def __init__(self, keymap: dict[str, str], found: Sequence[Any] | None = None, imports: int = 0) -> None:
         super().__init__("-welcome")
