@@ -117,8 +117,9 @@ def sentence(found: Found, keymap: Mapping[str, str], chats: int) -> str:
     if answer.hidden:
         shown += f", {len(answer.groups)} shown"
     if answer.match == "close":
-        read = ", ".join(f"{a} as {b}" for a, b in answer.read_as[:3])
-        shown = f"None matches exactly; {shown} come close" + (f" ({read})" if read else "")
+        words = list(dict.fromkeys(b for _, b in answer.read_as))[:3]
+        showing = f"showing {', '.join(f'“{word}”' for word in words)}" if words else "showing what comes close"
+        shown = f"None matches exactly; {showing} · {shown}"
     if answer.cut:
         shown += " · only the first 400 characters are looked for"
     return f"{shown} · {behind}" if behind else shown

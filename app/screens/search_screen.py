@@ -28,6 +28,7 @@ from store.models import Preview as Around
 from store.text import fold
 from widgets.bar import Bar
 from widgets.line_list import LineList
+from widgets.names import without_name
 from widgets.preview import Preview
 from widgets.results import (
     Results,
@@ -312,10 +313,19 @@ class SearchScreen(ModalScreen[Picked | None]):
         self._tasks.spawn(self._preview(target), "preview")
 
     async def _preview(self, target: Target) -> None:
-        words = self._found.words
+        words = self._matched_words(target) or self._found.words
         model = await self._services.search.preview(target.chat, target.message or None, words)
         if self.is_attached and self.query_one(Results).target == target:
             self.query_one(Preview).show(without_names(model), self._services.clock.now_ms(), TIPS)
+
+    def _matched_words(self, target: Target) -> str:
+        """For a close match the words that matched, which aren't those typed; else ""."""
+        answer = self._lines
+        if answer is None or answer.match != "close":
+            return ""
+        hits = (h for g in answer.groups if g.chat.id == target.chat for h in g.hits if h.anchor == target.message)
+        hit = next(hits, None)
+        return " ".join(dict.fromkeys(hit.snippet[a:b] for a, b in hit.ranges)) if hit else ""
 
     async def on_unmount(self) -> None:
         """Nothing goes on after it."""
@@ -330,11 +340,9 @@ def without_names(model: Around) -> Around:
     """Others' lines are kept as `name: words`; the preview shows the name before them already."""
     lines, ranges = [], model.ranges
     for at, line in enumerate(model.lines):
-        head = f"{line.name}: "
-        if line.name and line.text.startswith(head):
-            line = replace(line, text=line.text[len(head) :])
-            if at == model.focus:
-                cut = len(head)
-                ranges = tuple((max(0, a - cut), b - cut) for a, b in ranges if b > cut)
+        text, kept = without_name(line.text, ranges if at == model.focus else (), line.name)
+        if at == model.focus:
+            ranges = kept
+        line = replace(line, text=text)
         lines.append(line)
     return replace(model, lines=tuple(lines), ranges=ranges)

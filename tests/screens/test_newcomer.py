@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from store.events import LookChat, LookLine
+from store.rows import LookRow
 from tests.screens.deck_tools import running
 from tests.screens.fakes import fake_services
+from widgets.names import without_name
+from widgets.rows.past_chats_look import PastChatsLook
 
 
 async def test_the_welcome_is_painted_over_its_whole_width(tmp_path: Path) -> None:
@@ -21,3 +25,14 @@ async def test_letters_typed_at_the_first_start_reach_the_box(tmp_path: Path) ->
     async with running(fake_services(tmp_path)) as (pilot, deck):
         await pilot.press(*"quick brown fox")
         assert deck.column is not None and deck.column.composer.draft() == "quick brown fox"
+
+
+def test_a_name_before_a_line_is_shown_once_and_the_marks_move_with_the_words() -> None:
+    assert without_name("Ana: the barn", ((0, 3), (9, 13)), "Ana") == ("the barn", ((4, 8),))
+    assert without_name("Ana: the barn", ((9, 13),), None) == ("Ana: the barn", ((9, 13),))
+    found = LookLine(message="m1", who="them", text="Ana: The Barn is free", name="Ana", marks=((9, 13),))
+    row = PastChatsLook(LookRow("k", 0, 0, "search", "barn", False, (LookChat(id="c", title="Venue", lines=(found,)),)))
+    row.opened = True
+    shown = row.make(80)[-1]
+    assert shown.plain.split() == ["Ana", "The", "Barn", "is", "free"]
+    assert [text for text, style in shown.pieces if "mark" in style] == ["Barn"]

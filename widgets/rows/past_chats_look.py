@@ -13,7 +13,7 @@ from store.text import safe_text
 from widgets.line import Line, Piece, fit_pieces, wrap
 from widgets.marked import marked
 from widgets.marks import FOLDED, OPEN, ago, count
-from widgets.names import person, title_of
+from widgets.names import person, title_of, without_name
 from widgets.row import Row
 
 WHO: Final = {"you": "you", "assistant": "asst", "step": "step"}
@@ -85,7 +85,7 @@ class PastChatsLook(Row):
 
     def _line(self, item: LookLine, target: str, column: int, width: int) -> list[Line]:
         name = self._who(item).ljust(column)
-        shown = marked(item.text, item.marks)
+        shown = marked(*without_name(item.text, item.marks, item.name))
         first = (f"      {name}  ", "you" if item.who == "you" else "muted")
         return wrap(shown, width, first=first, rest=(" " * (8 + column), ""), target=target)
 
