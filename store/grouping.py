@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -88,23 +89,20 @@ def _add_chats(
 
 def _add_neighbours(lines: Lines, weights: Weights) -> None:
     """A line gains from the better of the lines next to it, and of those next but one."""
-    if len(set(lines.chats)) == len(lines.chats):
+    many = {no for no, n in Counter(lines.chats).items() if n > 1}
+    if not many:
         return
-    keys = [(chat << 32) + place for chat, place in zip(lines.chats, lines.places, strict=True)]
-    # few lines have a neighbour that was found too; sets tell which, far quicker than four look-ups for every line
-    nexts = {k + 1 for k in keys}.intersection(keys)
-    nexts_but_one = {k + 2 for k in keys}.intersection(keys)
+    places, scores = lines.places, lines.scores
+    keys = {(no << 32) + places[row]: row for row, no in enumerate(lines.chats) if no in many}
+    # few lines have a neighbour that was found too; sets tell which, quicker than four look-ups for every line
+    nexts = keys.keys() & {k + 1 for k in keys}
+    nexts_but_one = keys.keys() & {k + 2 for k in keys}
     gaining = {*nexts, *(k - 1 for k in nexts), *nexts_but_one, *(k - 2 for k in nexts_but_one)}
-    if not gaining:
-        return
-    rows = [row for row, key in enumerate(keys) if key in gaining]
-    get = {keys[row]: lines.scores[row] for row in rows}.get
-    near, far, scores = weights.neighbour, weights.further, lines.scores
-    for row in rows:
-        key = keys[row]
-        scores[row] += near * max(get(key - 1, 0.0), get(key + 1, 0.0)) + far * max(
-            get(key - 2, 0.0), get(key + 2, 0.0)
-        )
+    get = {k: scores[keys[k]] for k in gaining}.get
+    near, far = weights.neighbour, weights.further
+    for k in gaining:
+        close, wide = max(get(k - 1, 0.0), get(k + 1, 0.0)), max(get(k - 2, 0.0), get(k + 2, 0.0))
+        scores[keys[k]] += near * close + far * wide
 
 
 def pick(

@@ -96,25 +96,26 @@ class Core:
     ) -> Retrieved:
         """The newest `limit` lines of a MATCH expression (whose first `left_out` phrases don't count), ranked."""
         named = {t for g in groups for f in g.forms for t in f.terms if t in self.speakers} if self.speakers else set()
-        more = ("m.at" if days else "0") + (", m.name" if named else ", NULL")
+        more = (", m.at" if days else "") + (", m.name" if named else "")  # a column costs, over thousands of rows
         rows = self.conn.execute(
-            f"SELECT f.docid, m.chat, m.pos, m.who, m.len, {more}, matchinfo(f, '{ranking.MATCHINFO}') "
+            f"SELECT f.docid, m.chat, m.pos, m.who, m.len, matchinfo(f, '{ranking.MATCHINFO}'){more} "
             f"FROM f CROSS JOIN msg m ON m.id = f.docid WHERE f MATCH ?{self._limits(filters)} "
             "ORDER BY f.docid DESC LIMIT ?",
             (match, limit),
         ).fetchall()
         if not rows:
             return Retrieved(groups=groups)
-        docids, chats, places, who, lengths, times, names, blobs = zip(*rows, strict=True)
+        docids, chats, places, who, lengths, blobs, *asked_for = zip(*rows, strict=True)
         phrases = [(i, f.weight) for i, g in enumerate(groups) for f in g.forms]
         finds = ranking.Finds(blobs, [*[None] * left_out, *phrases])
         idfs = [ranking.idf(finds.lines, g.df, clipped=self.weights.clipped) for g in groups]
         if days:
-            idfs.append(_said_then(finds, [max(d.nearness(at) for d in days) for at in times]))
+            idfs.append(_said_then(finds, [max(d.nearness(at) for d in days) for at in asked_for[0]]))
         scores = ranking.line_scores(finds, lengths, idfs, self.weights)
         of_who = self.weights.who
         scores = [s * of_who[w] for s, w in zip(scores, who, strict=True)]
         if named:
+            names = asked_for[-1]
             by_them = {n for n in set(names) if n and not named.isdisjoint(words.tokens(n))}
             more_by = 1.0 + self.weights.speaker
             scores = [s * more_by if n in by_them else s for s, n in zip(scores, names, strict=True)]
