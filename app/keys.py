@@ -99,6 +99,7 @@ KEYS: Final[tuple[Key, ...]] = (
     Key("transcript.previous", "N", "The find before", _READ, "transcript"),
     Key("transcript.leave", "tab,escape", "Back to the message box", _READ, "transcript"),
     Key("row.open", "enter,space", "Open or fold the row", _READ, "row"),
+    Key("row.links", "o", "Open an address in a message (asks first)", _READ, "row"),
     Key("row.copy", "y", "Copy the row's words", _READ, "row"),
     Key("row.retry", "r", "Try the reply again", _READ, "row"),
     Key("row.stop", "s", "Stop it", _READ, "row"),

@@ -26,6 +26,7 @@ from widgets.row import Row
 from widgets.rows.memory_row import Memory
 from widgets.rows.past_chats_look import PastChatsLook
 from widgets.rows.process_row import Process
+from widgets.rows.said import Said
 from widgets.strip import ChatStrip
 
 if TYPE_CHECKING:
@@ -324,6 +325,13 @@ class DeckScreen(DeckSlash):
     def _open_found(self, event: PastChatsLook.OpenAt) -> None:
         event.stop()
         self.open_at(event.chat, event.message, beside=event.chat not in self.deck.chats)
+
+    @on(Said.Links)
+    def _offer_links(self, event: Said.Links) -> None:
+        from app.screens.opening import offer
+
+        event.stop()
+        offer(self, event.addresses)
 
     @on(Row.Copied)
     def _copied(self, event: Row.Copied) -> None:

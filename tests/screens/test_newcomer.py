@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import webbrowser
 from pathlib import Path
 
+import pytest
+
+from app.screens.confirm import Confirm
 from store.events import LookChat, LookLine
 from store.rows import LookRow
-from tests.screens.deck_tools import running
+from tests.screens.deck_tools import open_deck, running, until
 from tests.screens.fakes import fake_services
 from widgets.names import without_name
 from widgets.rows.past_chats_look import PastChatsLook
@@ -36,3 +40,23 @@ def test_a_name_before_a_line_is_shown_once_and_the_marks_move_with_the_words() 
     shown = row.make(80)[-1]
     assert shown.plain.split() == ["Ana", "The", "Barn", "is", "free"]
     assert [text for text, style in shown.pieces if "mark" in style] == ["Barn"]
+
+
+async def test_a_press_on_a_link_shows_its_real_host_and_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or True)
+    services = fake_services(tmp_path)
+    open_deck(services, services.seed("Links", ("assistant", "See [here](https://ex\u0430mple.org/p).")))
+    async with running(services) as (pilot, deck):
+        for answer in ("escape", "enter"):  # Enter is on Cancel at first
+            await pilot.press("tab", "o")
+            await until(pilot, lambda: isinstance(pilot.app.screen, Confirm))
+            assert "https://xn--exmple-4nf.org/p" in str(pilot.app.screen.query_one("#detail").render())
+            await pilot.press(answer)
+            await until(pilot, lambda: pilot.app.screen is deck)
+            await pilot.press("escape")
+            assert not opened
+        await pilot.press("tab", "o")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirm))
+        await pilot.press("right", "enter")
+        await until(pilot, lambda: opened == ["https://xn--exmple-4nf.org/p"])

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, Final
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
 
 from store.rows import AnyRow, SaidRow
 from store.text import safe_text
 from widgets.line import Line, Piece, line, wrap
+from widgets.links import links_in
 from widgets.markdown import lay_out, parse
 from widgets.marks import BAR, FOLDED, OPEN, STOPPED, clock_time, count
 from widgets.names import person
@@ -21,6 +27,16 @@ MORE_TIMES: Final = 8  # each "show more" shows this many times as much
 
 class Said(Row):
     """One message. The assistant's is Markdown; all others are shown letter for letter."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "links", "Open an address", id="row.links", show=False),
+    ]
+
+    @dataclass
+    class Links(Message):
+        """The person pressed on a message with these addresses: they may be opened, after a question."""
+
+        addresses: tuple[str, ...]
 
     spaced: ClassVar[bool] = True
 
@@ -111,3 +127,20 @@ class Said(Row):
         targets = self.targets()
         if targets:
             self.choose(targets[0])
+        else:
+            self.action_links()
+
+    def action_links(self) -> None:
+        """Offer the addresses of the message."""
+        addresses = links_in(self.model.text)
+        if addresses:
+            self.post_message(self.Links(addresses))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a line with an address offers those of the message."""
+        offset = event.get_content_offset(self)
+        held = self.lines(self.text_width)
+        if self.text_selection is None and offset is not None and 0 < offset.y < len(held):
+            pressed = held[offset.y]
+            if not pressed.target and "://" in pressed.plain:
+                self.action_links()
