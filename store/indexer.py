@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from store import db, index, index_build, said, words
+from store import db, index, index_build, index_drain, said, words
 from store.errors import StoreError
 from store.events import ChatCreated, OptionsChanged, Stored
 from store.index_lock import IndexLock
-from store.limits import INDEX_DRAIN_MESSAGES, INDEX_DRAIN_SECONDS, INDEX_TURN_SECONDS
-from store.models import ChatSummary
-from store.projection import SAID_TYPES, project
+from store.limits import INDEX_TURN_SECONDS
+from store.projection import SAID_TYPES
 from store.typo_keeper import TypoKeeper
 
 State = Literal["catching-up", "ready", "unavailable"]
@@ -387,60 +386,16 @@ class Indexer:
         if entry is not None and (entry.last_id > summary.last_id or entry.store_uuid != self._uuid):
             self._forget(conn, entry)
             entry = None
-        started = time.monotonic()
-        ready: list[index.Prepared] = []
-        last_id = entry.last_id if entry else 0
-        done = True
-        for stored in said.after(self.log, chat, last_id):
-            last_id = stored.id
-            line = project(stored)
-            if line is not None:
-                ready.append(index.prepare(line, self._spans))
-            if len(ready) >= INDEX_DRAIN_MESSAGES or time.monotonic() - started > INDEX_DRAIN_SECONDS:
-                done = False
-                break
-        self._write(conn, chat, summary, entry, ready, last_id)
+        after = entry.last_id if entry else 0
+        ready, last_id, done = index_drain.some(self.log, self._spans, chat, after)
+        grown, written, counted = index_drain.write(conn, summary, entry, ready, last_id, self._uuid)
+        self.entries[chat] = self.by_no[grown.no] = grown
+        self.speakers.update(w for p in written if p.line.name for w in words.tokens(p.line.name))
+        self.typos.add(counted)
         return done
 
-    def _write(
-        self,
-        conn: db.Connection,
-        chat: str,
-        summary: ChatSummary,
-        entry: index.ChatEntry | None,
-        ready: list[index.Prepared],
-        last_id: int,
-    ) -> None:
-        conn.execute("BEGIN IMMEDIATE")
-        try:
-            if entry is None:
-                entry = index.ChatEntry(index.next_no(conn), chat, store_uuid=self._uuid)
-            else:
-                ready = [p for p in ready if index.position(conn, entry.no, p.line.anchor) is None]
-            grown = index.ChatEntry(entry.no, chat, last_id, entry.store_uuid, entry.lines, entry.words)
-            grown.private, grown.folder = summary.private, summary.folder
-            ready = index_build.unlike(ready)
-            self.speakers.update(w for p in ready if p.line.name for w in words.tokens(p.line.name))
-            index.write(conn, ((grown, p) for p in ready), index.next_id(conn))
-            counted = index.count_terms(conn, ready)
-            index.save_entry(conn, grown)
-            conn.execute("COMMIT")
-        except BaseException:
-            if conn.in_transaction:
-                conn.execute("ROLLBACK")
-            raise
-        self.entries[chat] = self.by_no[grown.no] = grown
-        self.typos.add(counted)
-
     def _forget(self, conn: db.Connection, entry: index.ChatEntry) -> None:
-        conn.execute("BEGIN IMMEDIATE")
-        try:
-            self._gone += index.remove_chat(conn, entry)
-            conn.execute("COMMIT")
-        except BaseException:
-            if conn.in_transaction:
-                conn.execute("ROLLBACK")
-            raise
+        self._gone += index_drain.forget(conn, entry)
         self.entries.pop(entry.chat, None)
         self.by_no.pop(entry.no, None)
 

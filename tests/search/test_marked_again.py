@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from store import index_drain
 from store.models import SearchQuery
 
 
-async def test_a_line_said_while_its_chat_is_written_is_found(home) -> None:
+async def test_a_line_said_while_its_chat_is_written_is_found(home, monkeypatch) -> None:
     home.chat("c_1", "first words")
     service = home.service()
     indexer = service._indexer
-    write, said = indexer._write, []
+    write, said = index_drain.write, []
 
     def write_and_say(*args, **more):
         out = write(*args, **more)
@@ -17,7 +18,7 @@ async def test_a_line_said_while_its_chat_is_written_is_found(home) -> None:
             said.append(home.say("c_1", "kestrel in the meantime"))
         return out
 
-    indexer._write = write_and_say
+    monkeypatch.setattr(index_drain, "write", write_and_say)
     home.say("c_1", "second words")
     assert indexer.wait(20) and said
     assert indexer.wait(20)
