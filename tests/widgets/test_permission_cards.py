@@ -10,6 +10,8 @@ from textual.app import App
 from textual.widgets import Input
 from widget_host import Host, ask, drawn, screen_text
 
+from store.events import PermissionRequested
+from store.rows import PermissionRow
 from widgets.rows.permission_card import PermissionCard
 from widgets.visible import every_character
 
@@ -131,3 +133,19 @@ def test_every_character_is_visible() -> None:
     assert every_character("a\tb\x00\x7f\u200b\r\nc\r") == "a␉b␀␡⟨U+200B⟩\nc␍"
     assert every_character("日本 é 👍") == "日本 é 👍"
     assert every_character("\ud800") == "⟨U+D800⟩"
+
+
+async def test_it_shows_the_whole_command_or_diff_and_the_place() -> None:
+    request = PermissionRequested(
+        permission_id="p_1",
+        tool_name="write_file",
+        summary="Write notes.md",
+        preview="-old line\n+new line",
+        place="/home/me/trips/notes.md",
+        detail="It lies outside the work folder",
+    )
+    card = PermissionCard(PermissionRow("p_1", 0, 0, request))
+    async with Host(card).run_test(size=(80, 30)) as pilot:
+        shown = screen_text(pilot.app)
+        for words in ("Write notes.md", "-old line", "+new line", "/home/me/trips/notes.md", "outside the work folder"):
+            assert words in shown

@@ -112,12 +112,16 @@ class PermissionCard(Widget, can_focus=True):
             return []
         summary = every_character(request.summary or request.tool_name).strip()
         out = wrap([(summary or "Go ahead?", "strong")], width, first=(f"{NEEDS_YOU} ", "warn"))
-        detail = request.detail
-        if not detail and request.input:
+        detail, preview = request.detail, request.preview
+        if not detail and not preview and request.input:
             detail = json.dumps(request.input, ensure_ascii=False, default=str)
+        if request.place and request.place not in summary:
+            out.extend(wrap([(every_character(request.place).strip(), "muted")], width, first=("  ", "")))
+        if preview and preview.strip() not in request.summary:
+            out.extend(wrap([(every_character(preview).strip("\n"), "")], width, first=("  ", "")))
         if detail:
             out.extend(wrap([(every_character(detail).strip("\n"), "")], width, first=("  ", "")))
-        length = len(request.summary) + len(detail)
+        length = len(request.summary) + len(preview) + len(detail)
         if length > LONG_CHARS:
             out.extend(wrap([(f"{length:,} characters in all", "warn")], width, first=("  ", "")))
         if request.taint:

@@ -54,6 +54,7 @@ MANNERS = (
     "I'm the offline assistant and only look things up, so there is nothing for me to do with that. Say “help” to see "
     "what I can do."
 )
+REMEMBERED = "I'll remember that. It shows above, with undo."
 UNREADABLE = "I looked, but what came back can't be read, so I won't guess."
 NOTHING_SAID = "There is nothing to quote from it."
 
