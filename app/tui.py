@@ -12,12 +12,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from textual.binding import Binding
+from textual.driver import Driver
 from textual.filter import LineFilter
 
 from app import keys
 from app.screens.bindings import bindings
 from app.screens.host import Host
 from app.screens.say import say
+from app.screens.terminal_gone import forgiving
 from app.screens.themes import THEMES
 from app.screens.watched import WatchedTasks
 from store.errors import StoreError
@@ -136,6 +138,10 @@ class ShoalApp(Host):
             self.call_later(say, self, words, "warning")
 
     # -- leaving
+
+    def get_driver_class(self) -> type[Driver]:
+        """Textual's driver for this system, for a terminal that may go away."""
+        return forgiving(super().get_driver_class())
 
     def _watch_signals(self) -> None:
         loop = asyncio.get_running_loop()

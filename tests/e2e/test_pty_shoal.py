@@ -119,6 +119,7 @@ def test_a_closed_terminal_ends_it_and_keeps_the_draft(start: Start) -> None:
     shoal.press("typed before the line was lost")
     shoal.wait("line was lost")
     shoal.pump(0.8)
+    shoal.child.ptyproc.delayafterterminate = 3.0  # what it may take to save and go
     shoal.child.close(force=False)
     again = start()
     again.wait("typed before the line was lost")

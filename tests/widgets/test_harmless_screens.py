@@ -31,6 +31,7 @@ from widgets.preview import Preview
 from widgets.results import Results, Section, chat_results, message_results, this_chat
 from widgets.rows import widget_for
 from widgets.rows.permission_card import PermissionCard
+from widgets.rows.said import Said
 from widgets.strip import ChatStrip
 from widgets.transcript import Transcript
 
@@ -178,14 +179,15 @@ async def test_brackets_stand_letter_for_letter_in_every_view(name: str, text: s
             assert any(text in "".join(segment.text for segment in strip) for strip in strips), (name, widget)
 
 
-async def test_a_press_on_foreign_text_does_nothing() -> None:
+async def test_a_press_on_foreign_text_runs_nothing_and_only_asks_about_its_address() -> None:
     row = widget_for(said("a", "[@click=app.quit]read more[/] [x](https://evil.example)", who="assistant"))
     async with Host(row).run_test() as pilot:
         before = len(pilot.app.messages)  # type: ignore[attr-defined]
         for x in range(0, 60, 5):
             await pilot.click(row, offset=(x, 0))
         assert pilot.app.is_running
-        assert len(pilot.app.messages) == before  # type: ignore[attr-defined]
+        sent = pilot.app.messages[before:]  # type: ignore[attr-defined]
+        assert all(isinstance(m, Said.Links) and m.addresses == ("https://evil.example",) for m in sent)
 
 
 def test_the_net_drops_what_a_view_forgot_and_keeps_the_width() -> None:
