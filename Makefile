@@ -1,6 +1,6 @@
 PY := .venv/bin/python
 SHARED ?= ../shared
-XDIST ?= -n 2
+XDIST ?= -n 3
 
 .PHONY: setup run test check lint types layers bench bench-full soak screenshots lock clean
 .DELETE_ON_ERROR:

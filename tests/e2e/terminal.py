@@ -40,7 +40,8 @@ class Terminal:
     def __init__(
         self, home: Path, *args: str, columns: int = 132, lines: int = 40, env: dict[str, str] | None = None
     ) -> None:
-        base = {k: v for k, v in os.environ.items() if not k.startswith(("SHOAL_", "OPENAI", "ANTHROPIC", "GOOGLE"))}
+        unwanted = ("SHOAL_", "OPENAI", "ANTHROPIC", "GOOGLE", "COLUMNS", "LINES")  # the window tells its own size
+        base = {k: v for k, v in os.environ.items() if not k.startswith(unwanted)}
         base |= {"SHOAL_HOME": str(home), "TERM": "xterm-256color", "LANG": "C.UTF-8", "COLORTERM": "truecolor"}
         base |= {"TEXTUAL_ANIMATIONS": "none", "GEMINI_API_KEY": "", **(env or {})}
         self.raw = b""
