@@ -23,6 +23,7 @@ def parts(full: bool) -> dict[str, Iterable[dict[str, Any]]]:
         "typos": _later(typos.run),
         **{f"speed-{n}": speed.measure(n) for n in sizes},
         "screen": _later(lambda: importlib.import_module("tests.benchmarks.screen").run(full)),
+        "guard": _later(lambda: importlib.import_module("tests.benchmarks.guard").run(full)),
         "widgets": _later(_widgets),
     }
 
@@ -42,7 +43,7 @@ def main() -> int:
     parser.add_argument(
         "parts",
         nargs="*",
-        help="recall, typos, speed-10000, speed-100000, speed-1000000, screen, widgets (default: all)",
+        help="recall, typos, speed-10000, speed-100000, speed-1000000, screen, guard, widgets (default: all)",
     )
     parser.add_argument("--full", action="store_true", help="also a million messages")
     args = parser.parse_args()
