@@ -7,7 +7,14 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from store.events import Mode
-from store.limits import CHAT_ID_CHARS, MESSAGE_CHARS, TITLE_CHARS, VAULT_NAME_CHARS, VAULT_VALUE_CHARS
+from store.limits import (
+    CHAT_ID_CHARS,
+    MESSAGE_CHARS,
+    TASK_INSTRUCTIONS_CHARS,
+    TITLE_CHARS,
+    VAULT_NAME_CHARS,
+    VAULT_VALUE_CHARS,
+)
 
 
 class Command(BaseModel):
@@ -172,6 +179,41 @@ class StopProcess(Command):
     process: str = Field(min_length=1, max_length=CHAT_ID_CHARS)
 
 
+class DecideMessage(Command):
+    """Pass a held message on to the chat, or dismiss it; a person only."""
+
+    do: Literal["message"] = "message"
+    chat: str
+    message: str = Field(min_length=1, max_length=CHAT_ID_CHARS)
+    action: Literal["pass-on", "dismiss"]
+
+
+class DecideWait(Command):
+    """Look now, or stop waiting."""
+
+    do: Literal["wait"] = "wait"
+    chat: str
+    wait: str = Field(min_length=1, max_length=CHAT_ID_CHARS)
+    action: Literal["check", "stop"]
+
+
+class DecideTask(Command):
+    """Stop, retry or resume a task, go on with new instructions, or start it now in spite of the room."""
+
+    do: Literal["task"] = "task"
+    task: str = Field(min_length=1, max_length=CHAT_ID_CHARS)
+    action: Literal["stop", "retry", "resume", "continue", "start-now"]
+    instructions: str = Field("", max_length=TASK_INSTRUCTIONS_CHARS)
+
+
+class DecideChain(Command):
+    """Stop everything the chat's chain keeps going: its replies, and its messages not yet read."""
+
+    do: Literal["chain"] = "chain"
+    chat: str
+    action: Literal["stop"] = "stop"
+
+
 AnyCommand = (
     NewChat
     | Send
@@ -192,6 +234,10 @@ AnyCommand = (
     | RedoChange
     | Clear
     | StopProcess
+    | DecideMessage
+    | DecideWait
+    | DecideTask
+    | DecideChain
 )
 
 

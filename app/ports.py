@@ -1,9 +1,9 @@
-"""Protocols and plain values between the rooms of `app/`; no behaviour."""
+"""Protocols and plain values between the rooms of `app/`."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -169,6 +169,8 @@ class TurnContext:
     folder: str = ""
     private: bool = False
     tool_scope: tuple[str, ...] | None = None  # a task's own list
+    chain: str | None = None  # of the running turn
+    trigger: Trigger = "person"
     stop: asyncio.Event | None = None  # set when the turn is asked to end; long tools watch it
     progress: Callable[[str, str], None] | None = None  # (call id, words): shown live, never stored
 
@@ -248,11 +250,63 @@ class Asker(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class Joining:
+    """What joins a step, and all that must become durable with it: marks first, then the words, in one batch."""
+
+    parts: tuple[Joined, ...] = ()
+    taints: tuple[TaintSource, ...] = ()  # of this chat; written before `step.started`, those it has are left out
+    events: tuple[tuple[str, Event], ...] = ()  # (chat, event), such as cards that now say "read"
+    changes: tuple[Any, ...] = ()  # store.log.Change
+
+
 class Inbox(Protocol):
     """What joins a chat's next step: forwarded words, notes, messages."""
 
-    async def take(self, turn: Turn, step: int) -> Sequence[Joined]:
-        """The parts to join, once each. They count as read when the step's batch is durable."""
+    async def take(self, turn: Turn, step: int) -> Joining:
+        """What to join, once each. It counts as read only when the step's batch is durable: until then it stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A reply that is due without the person having written. `chain` None: the chat's own goes on."""
+
+    trigger: Trigger
+    chain: str | None = None
+    attended: bool = True
+    changes: tuple[Any, ...] = ()  # store.log.Change, made with its `turn.started`
+
+
+class Starter(Protocol):
+    """Knows of replies that are due: read from the store's tables each time, so that a restart forgets none."""
+
+    def due(self, chat: str) -> Start | None:
+        """The reply that is to start in the chat as soon as none runs there."""
+
+    def chats(self) -> Sequence[str]:
+        """Every chat in which one is due."""
+
+
+class ChatPort(Protocol):
+    """All that `together` and `tasks` may do to other chats; `session` implements it."""
+
+    def running(self, chat: str) -> Turn | None:
+        """The chat's running turn."""
+
+    def working(self, chat: str) -> bool:
+        """Whether a reply runs in the chat or will start by itself: one that is due, or one a restart broke."""
+
+    def nudge(self, chat: str) -> None:
+        """Something may have become due in the chat: a reply is started if none runs. Returns at once."""
+
+    async def interrupt(self, chat: str) -> bool:
+        """End the chat's reply as the person's Stop does; False: none runs."""
+
+    async def answer(self, chat: str, permission: str, decision: Literal["allow", "deny"]) -> bool:
+        """Answer a question on a task's card as the person pressed it; False: it isn't open any more."""
+
+    def listen(self, told: Callable[[str], None]) -> None:
+        """Call `told` on the event loop with a chat's id whenever its reply began, ended, asks, or it was deleted."""
 
 
 # -- turns
@@ -270,6 +324,7 @@ class Turn:
     attended: bool = True
     chain: str | None = None
     message_id: str | None = None
+    place: str = "computer"  # where its commands run; the only value so far
     stop: asyncio.Event = field(default_factory=asyncio.Event, compare=False)
 
 
@@ -296,3 +351,34 @@ class Engine(Protocol):
 
     async def close(self) -> None:
         """Nothing runs any more."""
+
+
+# -- what rooms bring
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """What `together`, `tasks` and the like bring to the program, built by their `build.py`."""
+
+    tools: tuple[Any, ...] = ()  # app.tools.base.Tool
+    inboxes: tuple[Inbox, ...] = ()
+    starters: tuple[Starter, ...] = ()
+    handlers: Mapping[str, Callable[[Any], Awaitable[dict[str, Any]]]] = field(default_factory=dict)  # by `do`
+    ticks: tuple[Callable[[], Awaitable[None]], ...] = ()  # a manual clock moved
+    ready: tuple[Callable[[], None], ...] = ()  # the program is there: on the event loop
+    leaving: tuple[Callable[[str], Awaitable[None]], ...] = ()  # a chat is about to be deleted
+    close: tuple[Callable[[], Awaitable[None]], ...] = ()
+
+
+def joined_extensions(parts: Sequence[Extension]) -> Extension:
+    """Several as one, in their order."""
+    return Extension(
+        tools=tuple(x for part in parts for x in part.tools),
+        inboxes=tuple(x for part in parts for x in part.inboxes),
+        starters=tuple(x for part in parts for x in part.starters),
+        handlers={do: handler for part in parts for do, handler in part.handlers.items()},
+        ticks=tuple(x for part in parts for x in part.ticks),
+        ready=tuple(x for part in parts for x in part.ready),
+        leaving=tuple(x for part in parts for x in part.leaving),
+        close=tuple(x for part in parts for x in part.close),
+    )

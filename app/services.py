@@ -19,18 +19,21 @@ from app.history.read_chat import ReadChat
 from app.history.search_chats import SearchChats
 from app.history.surface import SurfaceGate
 from app.paths import Home
-from app.ports import Inbox, Turn, Wires
+from app.ports import Extension, Inbox, Turn, Wires, joined_extensions
 from app.providers.endpoints import PRESETS
 from app.providers.offline import OfflineWire
 from app.providers.wires import WireFinder
 from app.session.asks import Asks
 from app.session.bus import Bus
+from app.session.delivery import Delivery
 from app.session.desk import Defaults
 from app.session.passwords import KeepsValues
 from app.session.processes import EndsProcesses
 from app.session.session import Catching, Session
 from app.session.undoing import FileChanges
 from app.settings import SERVERS, Settings
+from app.tasks.build import build_tasks
+from app.together.build import build_together
 from app.tools.base import Gate, Tool
 from app.tools.bounds import Bounds
 from app.tools.changes import ChangeTracker
@@ -156,7 +159,14 @@ async def _over(
     web = build_web(settings.web, clean, os.environ)
     files = file_tools(FileDesk(bounds, tracker))
     looking: list[Tool] = [SearchChats(store, search, crossing, surface), ReadChat(store, search, crossing, surface)]
-    registry = Registry([*looking, *files, *shell, *web, *remembering, *tools])
+    delivery = Delivery()
+    extension = joined_extensions(
+        [
+            build_together(store, clock, delivery, clean, processes=processes, tracker=tracker),
+            build_tasks(store, clock, delivery, clean, settings=settings),
+        ]
+    )
+    registry = Registry([*looking, *files, *shell, *web, *remembering, *extension.tools, *tools])
     own = dict.fromkeys((str(home.root.absolute()), str(home.root.resolve())))
     guard = gate or GuardGate(ToldByLog(store), clean=clean, home=str(Path.home()), own=tuple(own))
     session, tasks = build_session(
@@ -168,12 +178,14 @@ async def _over(
         clean=clean,
         defaults=_defaults(settings),
         search=search,
-        inboxes=[memory.inbox],
+        inboxes=[memory.inbox, *extension.inboxes],
         memory_changed=memory.book.changed,
         vault=vault,
         tracker=tracker,
         undo=undo,
         processes=processes,
+        delivery=delivery,
+        extension=extension,
     )
     await session.start()
     if not store.readonly:
@@ -212,6 +224,8 @@ def build_session(
     tracker: ChangeTracker | None = None,
     undo: Undo | None = None,
     processes: EndsProcesses | None = None,
+    delivery: Delivery | None = None,
+    extension: Extension | None = None,
 ) -> tuple[Session, TaskSet]:
     """The session over a store, inside the running event loop; also the tasks to close after it."""
     tasks = TaskSet()
@@ -250,6 +264,8 @@ def build_session(
         vault=vault,
         files=FileChanges(tracker, undo) if tracker is not None and undo is not None else None,
         processes=processes,
+        delivery=delivery,
+        extension=extension,
     )
     return session, tasks
 

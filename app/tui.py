@@ -84,6 +84,7 @@ class ShoalApp(Host):
         for problem in self.problems:
             say(self, problem, "warning")
         self.call_after_refresh(_collect_again)
+        self.call_after_refresh(self.services.session.ready)
 
     def header_keys(self) -> list[tuple[str, str]]:
         """The right of the header: the keys that lead to all others."""

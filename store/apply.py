@@ -14,6 +14,7 @@ from store.events import Stored
 from store.limits import BIG_BODY_BYTES
 from store.models import ChatSummary
 from store.summary import fold_summary
+from store.together import forget_chat
 
 GONE_WORDS = "This chat was deleted."
 
@@ -62,6 +63,7 @@ class Apply:
         blobs = unrefer(conn, chat)
         for table in ("event", "row", "state", "live_text"):
             conn.execute(f"DELETE FROM {table} WHERE chat=?", (chat,))
+        forget_chat(conn, chat)
         conn.execute("DELETE FROM chat WHERE id=?", (chat,))
         conn.execute("INSERT OR IGNORE INTO tombstone(id, at) VALUES (?,?)", (chat, self._clock.now_ms()))
         self._made.pop(chat, None)

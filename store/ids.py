@@ -7,7 +7,7 @@ import hashlib
 import secrets
 
 CHAT, MESSAGE, CALL, PERMISSION, WAIT, TASK, LOOK, TURN = "c", "m", "t", "p", "w", "k", "l", "r"
-CHANGE, PROCESS, MEMORY = "f", "s", "y"
+CHANGE, PROCESS, MEMORY, CHAIN = "f", "s", "y", "h"
 
 
 def new_id(prefix: str) -> str:

@@ -230,3 +230,64 @@ FETCH_NESTING: Final = 12  # lists and quotes in one another
 SEARCH_WORDS_CHARS: Final = 400  # of a web search's query
 SEARCH_RESULTS: Final = 10
 SEARCH_TEXT_CHARS: Final = 600  # of each result
+
+# chats together (ADR 0134, conch-behaviour §4)
+LISTED_CHATS: Final = 12
+LISTED_RECENT_DAYS: Final = 3  # besides the busy ones and those that need the person
+LISTED_FILES: Final = 3  # named of a chat; the rest is counted
+NAME_IN_LINE_CHARS: Final = 120  # another chat's title, cleaned, in a line of Shoal's
+NOTES_A_TURN: Final = 4
+CHAIN_MESSAGES: Final = 8
+CHAIN_REPLIES: Final = 4  # started by messages
+CHAIN_PAIR_MESSAGES: Final = 3  # from one chat to another
+MESSAGES_WAITING: Final = 5  # for any one chat
+MESSAGE_REPEAT_MS: Final = 10 * 60 * 1000
+CHAT_MESSAGE_CHARS: Final = 4_000
+STOP_REASON_CHARS: Final = 500
+CHAINS_KEPT_DAYS: Final = 7
+
+# waits (conch-behaviour §2.9)
+WAITS_A_CHAT: Final = 4
+WAITS_MOST: Final = 32
+WAIT_TITLE_CHARS: Final = 160
+WAIT_STATUS_CHARS: Final = 300
+WAIT_PARTS: Final = 40
+WAIT_PART_CHARS: Final = 120
+WAIT_TEXT_CHARS: Final = 200  # `pattern` and `contains`
+WAIT_MINUTES_MOST: Final = 1_440
+WAIT_MINUTES: Final = {  # unless asked for, and at most
+    "process": (30, 30),
+    "ci": (60, 360),
+    "url": (60, 1_440),
+    "time": (1, 1_440),
+    "chat": (60, 1_440),
+    "task": (60, 1_440),
+}
+WAIT_HELD_MINUTES: Final = 2  # a shorter time is held, not let go
+WAIT_PACE_GROWTH: Final = 1.6
+WAIT_PACE_JITTER: Final = 0.15
+WAIT_PACES: Final = {"ci": (15.0, 120.0), "ci-open": (90.0, 300.0), "url": (30.0, 300.0)}  # seconds: base, most
+WAIT_LOOK_SECONDS: Final = 30.0  # chats and tasks, in case a change went unsaid
+WAIT_NUDGE_SECONDS: Final = 0.25  # at least so long between two looks that a change asked for
+WAIT_CHECK_SECONDS: Final = 5.0  # between two presses of Check now
+WAIT_REPLY_CHARS: Final = 800  # of the other chat's last reply
+
+# tasks and room (conch-behaviour §2.5, 2.6)
+TASK_TITLE_CHARS: Final = 120
+TASK_TITLE_ASKED_CHARS: Final = 80
+TASK_INSTRUCTIONS_CHARS: Final = 8_000
+TASK_PROMPT_CHARS: Final = 20_000
+TASK_PARTS: Final = 6  # of one `delegate`
+TASK_STEPS: Final = 12
+TASK_CURRENT_CHARS: Final = 240
+TASK_SUMMARY_CHARS: Final = 4_000
+TASK_EVENT_SUMMARY_CHARS: Final = 600
+TASK_ERROR_CHARS: Final = 1_000
+TASK_NOTE_CHARS: Final = 300
+TASKS_TOLD: Final = 50
+ROOM_MOST: Final = 12
+ROOM_LEAST: Final = 2
+ROOM_START_NOW_EXTRA: Final = 2
+ROOM_SETTLING_SECONDS: Final = 60.0  # a task that started later isn't in the readings yet
+ROOM_MORE_AFTER_WAITING: Final = 1.25
+ROOM_PATIENCE_SECONDS: Final = 90.0

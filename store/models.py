@@ -43,6 +43,11 @@ class ChatSummary:
     last_outcome: str | None = None  # of the last turn
     usage: Usage = field(default_factory=Usage)  # summed over the chat
     others: tuple[str, ...] = ()  # names of people other than the person
+    turn_began: int | None = None  # epoch ms, of the running turn
+    place: str = "computer"  # where its turns run
+    family: str = ""  # of the step that runs now (`store/families.py`)
+    chain: str | None = None  # the chain its next reply joins, unless the person starts it (decisions 23)
+    tools: tuple[str, ...] | None = None  # a task's own list
 
     def to_json(self) -> dict[str, Any]:
         """As `headless` prints it: nothing that is absent, `private` only where true."""

@@ -18,10 +18,10 @@ INPUT_FIELDS: Final = ("command", "file_path", "path", "notebook_path", "pattern
 NOT_INDEXED: Final = frozenset(
     {"search_chats", "read_chat", "explore_chat_history"}
     | {"list_chats", "message_chat", "stop_chat", "wait_for"}
-    | {"delegate", "start_task", "task_status", "task_control"}
+    | {"delegate", "start_background_task", "task_status", "task_control", "report_result"}
     | {"remember", "recall", "forget", "use_password"}
 )
-NOT_INDEXED_FAMILIES: Final = frozenset({"history", "together", "wait", "tasks", "memory", "passwords"})
+NOT_INDEXED_FAMILIES: Final = frozenset({"history", "together", "task", "memory", "password"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from store import db, derived
+from store import db, derived, together
 from store.batch import Page
 from store.blobs import Blobs
 from store.decode import COLUMNS, stored_of
@@ -24,6 +24,7 @@ from store.summaries import Summaries
 from store.writer import CLOSED_WORDS
 
 T = TypeVar("T")
+K = TypeVar("K", bound=together.Row)
 _LAST_ID = 2**62
 READ_AT_ONCE = 500  # events a read holds its transaction for
 
@@ -144,6 +145,10 @@ class Reads:
     def states_under(self, prefix: str) -> dict[str, Any]:
         """The app's own values whose key begins with `prefix` (it ends in a slash), by the rest of the key."""
         return read_states_under(self._query, prefix)
+
+    def kept(self, kind: type[K], where: str = "1", *args: Any) -> list[K]:
+        """Rows of `store/together.py` that match an SQL condition with `?` for `args`, in the order of their ids."""
+        return together.read(self._query, kind, where, args)
 
     def live_texts(self, chat: str | None = None) -> tuple[LiveText, ...]:
         """The texts so far of messages that stream, or streamed when the program was killed."""

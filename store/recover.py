@@ -118,7 +118,7 @@ def _bring_back(copy: Path, new: db.Connection, broken: Path) -> Recovered:
         for row in chain(_events(old, copy), salvage.event_rows(copy)):
             if _sound(row) and row[1] not in gone:
                 new.execute(f"INSERT OR IGNORE INTO event({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?)", row)
-        for table, width in (("state", 3), ("live_text", 4), ("blob_ref", 2)):
+        for table, width in _SMALL_TABLES:
             _rows(old, new, table, width)
         expected = _expected(old)
         chats = new.execute("SELECT chat, max(seq), count(*) FROM event GROUP BY chat").fetchall()
@@ -135,6 +135,18 @@ def _bring_back(copy: Path, new: db.Connection, broken: Path) -> Recovered:
         if new.in_transaction:
             new.execute("ROLLBACK")
         old.close()
+
+
+_SMALL_TABLES = (
+    ("state", 3),
+    ("live_text", 4),
+    ("blob_ref", 2),
+    ("message", 7),
+    ("chain", 3),
+    ("wait", 4),
+    ("task", 5),
+    ("routine", 2),
+)
 
 
 def _close_gaps(new: db.Connection, chat: str) -> None:

@@ -104,17 +104,64 @@ class MemoryRow(Row):
 
 
 @dataclass(frozen=True, slots=True)
+class OtherChatsRow(Row):
+    """A look at what the other chats do: OtherChatsLook."""
+
+    working: int = 0
+    needs_you: int = 0
+    chats: tuple[ev.OtherChat, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRow(Row):
+    """A message between two chats, as it is now: ChatMessageCard."""
+
+    message: ev.ChatMessage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WaitRow(Row):
+    """A wait, as it is now: the waiting row."""
+
+    wait: ev.WaitNote | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow(Row):
+    """A task, as it is now: the task card."""
+
+    task: ev.Task | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class UnknownRow(Row):
     """An event of a newer Shoal."""
 
     type: str = ""
 
 
-AnyRow = SaidRow | ToolRow | LookRow | PermissionRow | NoticeRow | ChangeRow | ProcessRow | MemoryRow | UnknownRow
+AnyRow = (
+    SaidRow
+    | ToolRow
+    | LookRow
+    | PermissionRow
+    | NoticeRow
+    | ChangeRow
+    | ProcessRow
+    | MemoryRow
+    | OtherChatsRow
+    | MessageRow
+    | WaitRow
+    | TaskRow
+    | UnknownRow
+)
 Rows = dict[str, AnyRow]
 
-# the rows of their looks and memories stand for them
-HIDDEN_TOOLS = frozenset({"search_chats", "read_chat", "remember", "forget"})
+# the rows of their looks, memories, messages, waits and tasks stand for them
+HIDDEN_TOOLS = frozenset(
+    {"search_chats", "read_chat", "remember", "forget"}
+    | {"list_chats", "message_chat", "stop_chat", "wait_for", "start_background_task", "delegate"}
+)
 
 
 def fold(rows: Rows, stored: ev.Stored) -> str | None:
@@ -190,4 +237,13 @@ def _next_row(old: AnyRow | None, key: str, stored: ev.Stored) -> AnyRow | None:
             return MemoryRow(key, at, seq, e.kind or "fact", e.content, "forgotten")
         case ev.MemoryDecided() as e if isinstance(old, MemoryRow):
             return replace(old, state="kept" if e.decision == "keep" else "forgotten")
+        case ev.ChatsListed() as e:
+            return OtherChatsRow(key, at, seq, e.working, e.needs_you, e.chats)
+        case ev.ChatMessage() as e:
+            return MessageRow(key, at, seq, e)
+        case ev.Wait() as e:
+            return WaitRow(key, at, seq, e.wait)
+        case ev.Task() as e:
+            newer = not isinstance(old, TaskRow) or old.task is None or e.rev >= old.task.rev
+            return TaskRow(key, at, seq, e) if newer else old
     return None

@@ -50,8 +50,9 @@ def decode(body: str) -> ChatSummary:
         raw["taints"] = tuple(TaintSource.model_validate(t) for t in raw["taints"])
     if "usage" in raw:
         raw["usage"] = Usage.model_validate(raw["usage"])
-    if "others" in raw:
-        raw["others"] = tuple(raw["others"])
+    for name in ("others", "tools"):
+        if name in raw:
+            raw[name] = tuple(raw[name])
     return ChatSummary(**raw)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from store import events as ev
+from store.families import family_of
 from store.limits import PREVIEW_CHARS, TITLE_CHARS
 from store.models import ChatSummary
 
@@ -30,6 +31,7 @@ def _changes(s: ChatSummary, stored: ev.Stored) -> dict[str, Any]:  # noqa: PLR0
                 "origin": e.origin,
                 "recorded_origin": e.recorded_origin,
                 "private": e.private,
+                "tools": e.tools,
                 "created_at": stored.at,
                 "last_active": stored.at,
             }
@@ -69,21 +71,35 @@ def _changes(s: ChatSummary, stored: ev.Stored) -> dict[str, Any]:  # noqa: PLR0
                 "messages": s.messages + 1,
             }
         case ev.TurnStarted() as e:
-            return {"turn_id": e.turn_id, "status": "running", "doing": "", "doing_since": stored.at}
+            return {
+                "turn_id": e.turn_id,
+                "status": "running",
+                "doing": "",
+                "doing_since": stored.at,
+                "turn_began": stored.at,
+                "place": e.place,
+                "family": "",
+                "chain": e.chain or s.chain,
+            }
+        case ev.StepStarted() as e:
+            fed = [part.chain for part in e.joined if part.kind == "message" and part.chain]
+            return {"chain": fed[-1]} if fed else {}
         case ev.TurnCompleted() as e:
             return {
                 "turn_id": None,
                 "status": "error" if e.outcome == "error" else "idle",
                 "doing": "",
                 "doing_since": None,
+                "turn_began": None,
+                "family": "",
                 "last_outcome": e.outcome,
                 "last_active": max(s.last_active, stored.at),
                 "usage": _add(s.usage, e.usage),
             }
         case ev.ToolStarted() as e:
-            return {"doing": e.label or e.name, "doing_since": stored.at}
+            return {"doing": e.label or e.name, "doing_since": stored.at, "family": family_of(e)}
         case ev.ToolFinished():
-            return {"doing": "", "doing_since": stored.at}
+            return {"doing": "", "doing_since": stored.at, "family": ""}
         case ev.PermissionRequested():
             return {"status": "awaiting-permission"}
         case ev.PermissionResolved():

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from store import db, ids
+from store import db, ids, together
 from store.errors import StoreNewer
 
 Migration = Callable[[db.Connection], None]
@@ -43,7 +43,12 @@ def _create_all(conn: db.Connection) -> None:
     conn.execute("INSERT INTO meta VALUES ('store_uuid', ?), ('last_event', '0')", (ids.new_id("s"),))
 
 
-MIGRATIONS: Sequence[Migration] = (_create_all,)  # number n brings a store of version n to n + 1
+def _chats_together(conn: db.Connection) -> None:
+    for statement in together.SCHEMA.split(";"):
+        conn.execute(statement)
+
+
+MIGRATIONS: Sequence[Migration] = (_create_all, _chats_together)  # number n brings a store of version n to n + 1
 
 
 def version(conn: db.Connection) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from app.assistant.prompts import REPLACED
 from app.guard.quoting import fence, host_line
-from app.ports import Inbox, Turn
+from app.ports import Inbox, Joining, Turn
 from store.clock import Clock, iso
 from store.events import ForwardedMessage, Joined, StepStarted, Stored
 
@@ -18,18 +18,20 @@ class Boundary:
         self._clock = clock
         self._inboxes = inboxes
 
-    async def join(
-        self, turn: Turn, step: int, events: Sequence[Stored], sections: Sequence[str] = ()
-    ) -> tuple[Joined, ...]:
+    async def join(self, turn: Turn, step: int, events: Sequence[Stored], sections: Sequence[str] = ()) -> Joining:
         """What goes in front of the step's message; written with `step.started` before it is sent."""
         parts: list[Joined] = []
         if step == 1 and turn.trigger != "retry":
             parts.append(Joined(kind="now", text=host_line(f"it is {iso(self._clock.now_ms())}")))
         parts += [Joined(kind="note", text=f"{host_line(REPLACED)}\n{text}") for text in sections]
         parts += forwarded(events)
-        for inbox in self._inboxes:
-            parts += await inbox.take(turn, step)
-        return tuple(parts)
+        joining = [Joining(tuple(parts)), *[await inbox.take(turn, step) for inbox in self._inboxes]]
+        return Joining(
+            tuple(part for j in joining for part in j.parts),
+            tuple(source for j in joining for source in j.taints),
+            tuple(event for j in joining for event in j.events),
+            tuple(change for j in joining for change in j.changes),
+        )
 
 
 def forwarded(events: Sequence[Stored]) -> list[Joined]:

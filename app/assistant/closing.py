@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from store import events as ev
+from store.together import ChainGrew
 
 NOT_RUN = "Not run: the reply ended before its turn came."
 MAY_HAVE_RUN = "It may have run, wholly or in part, before the reply ended. It isn't run again by itself; check first."
@@ -81,3 +82,17 @@ def total(usages: Iterable[ev.Usage]) -> ev.Usage:
             if value is not None:
                 sums[name] = (sums.get(name) or 0) + value
     return ev.Usage(**sums)
+
+
+def spent(chain: str | None, usage: ev.Usage) -> list[ChainGrew]:
+    """What a reply adds to its chain's sum; a number nobody knew adds nothing."""
+    if chain is None:
+        return []
+    return [
+        ChainGrew(
+            chain,
+            input_tokens=usage.input_tokens or 0,
+            output_tokens=usage.output_tokens or 0,
+            cost_usd=usage.cost_usd or 0.0,
+        )
+    ]

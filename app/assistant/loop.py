@@ -14,11 +14,13 @@ from app.assistant.answer import Answer, collect, fault, said
 from app.assistant.boundary import Boundary
 from app.assistant.calls import Planned, groups, plan
 from app.assistant.chatlog import ChatLog, ChatLogs
-from app.assistant.closing import closing, total
+from app.assistant.closing import closing, spent, total
 from app.assistant.context import live_events, messages_of, tokens_of
 from app.assistant.prompts import SystemTexts
 from app.assistant.saying import Saying, Signal
+from app.guard.taint import new_sources
 from app.ports import (
+    Joining,
     LiveMessage,
     ModelRequest,
     Toolbox,
@@ -29,7 +31,7 @@ from app.ports import (
 )
 from store import events as ev
 from store.limits import CLOSE_LATE_SECONDS, CONTEXT_KEEP_SHARE, STEPS_A_TURN, STOP_CHILD_SECONDS
-from store.log import Batch, BatchKind, Change, Store
+from store.log import Batch, BatchKind, Change, Store, batch_of
 from store.state import KeepLiveText
 
 log = logging.getLogger("shoal.loop")
@@ -126,8 +128,8 @@ class StepLoop:
         completed = ev.TurnCompleted(
             turn_id=run.turn.turn_id, outcome=outcome, error=error, code=code, paused=paused, usage=usage
         )
-        changes = [run.saying.forget()] if run.saying else []
-        await self._commit(run, "end", [*said, completed], changes)
+        changes: list[Change] = [run.saying.forget()] if run.saying else []
+        await self._commit(run, "end", [*said, completed], [*changes, *spent(run.turn.chain, usage)])
         run.toolbox.close()
         self._runs.pop(run.turn.turn_id, None)
         self._logs.keep(run.log)
@@ -140,9 +142,8 @@ class StepLoop:
             raise Stopped
         await self._logs.refresh(run.log)
         system, new = self._texts.sections(run.turn.chat, run.toolbox.prompts())
-        joined = await self._boundary.join(run.turn, step, run.log.events, new)
-        started = ev.StepStarted(turn_id=run.turn.turn_id, step=step, joined=joined)
-        await self._commit(run, "step", [started])
+        joining = await self._boundary.join(run.turn, step, run.log.events, new)
+        await self._begin_step(run, step, joining)
         await self._logs.refresh(run.log)
         await self._fit(run, wire, system, CONTEXT_KEEP_SHARE)
         while True:
@@ -155,6 +156,14 @@ class StepLoop:
                 run.shortened = True
                 if not await self._fit(run, wire, system, CONTEXT_KEEP_SHARE / 2, force=True):
                     raise
+
+    async def _begin_step(self, run: _Run, step: int, joining: Joining) -> None:
+        """One batch: the marks first, then the words that joined, and whatever counts as read with them."""
+        turn, summary = run.turn, self._store.summary(run.turn.chat)
+        marks = new_sources(summary.taints if summary else (), joining.taints)
+        started = ev.StepStarted(turn_id=turn.turn_id, step=step, joined=joining.parts)
+        mine = [(turn.chat, event) for event in (*(ev.Taint(source=source) for source in marks), started)]
+        await self._store.commit(batch_of([*mine, *joining.events], "step", joining.changes))
 
     async def _stream(self, run: _Run, wire: Wire, system: str, saying: Saying) -> Answer:
         turn = run.turn
@@ -271,8 +280,9 @@ class StepLoop:
             return
         usage = total([close.usage, *(run.extra if run else [])])
         completed = ev.TurnCompleted(turn_id=turn.turn_id, outcome=outcome, error=error, code=code, usage=usage)
-        forget = [KeepLiveText(turn.chat, m, "text", None) for m in dict.fromkeys(m for m, _, _ in live)]
-        await self._store.commit(Batch.of(turn.chat, *close.events, completed, changes=forget, kind="end"))
+        forget: list[Change] = [KeepLiveText(turn.chat, m, "text", None) for m in dict.fromkeys(m for m, _, _ in live)]
+        changes = [*forget, *spent(turn.chain, usage)]
+        await self._store.commit(Batch.of(turn.chat, *close.events, completed, changes=changes, kind="end"))
 
     async def _commit(
         self, run: _Run, kind: BatchKind, events: Sequence[ev.Event], changes: Sequence[Change] = ()

@@ -96,6 +96,9 @@ class SessionLike(Protocol):
     async def tick(self) -> None:
         """The clock moved."""
 
+    def ready(self) -> None:
+        """Broken and due replies may start."""
+
     async def close(self) -> None:
         """End every turn."""
 
@@ -128,6 +131,7 @@ class Headless:
         pump = self._tasks.spawn(self._pump(bus))
         self._watch_signals()
         commands = self._tasks.spawn(self._commands())
+        self._session.ready()
         await self._ending.wait()
         self._on_end()
         commands.cancel()

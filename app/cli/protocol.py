@@ -15,7 +15,7 @@ from store.models import Who
 from store.text import safe_text
 
 PROTOCOL = 1
-LATER = frozenset({"message", "wait", "task", "chain", "consent", "explore"})  # commands that arrive with a later issue
+LATER = frozenset({"consent", "explore"})  # commands that arrive with a later issue
 YEAR_SECONDS = 366 * 86_400
 
 
@@ -245,7 +245,29 @@ class MemoryOk(LastIdOk):
     state: Literal["kept", "pending", "forgotten"]
 
 
+class StateOk(Ok):
+    """message, wait: the state it is in now."""
+
+    state: str
+
+
+class TaskOk(LastIdOk):
+    """task: the state it is in now."""
+
+    state: str
+
+
+class ChainOk(LastIdOk):
+    """chain: the chats whose replies were stopped."""
+
+    stopped: list[str]
+
+
 REPLIES: dict[str, type[Ok]] = {
+    "message": StateOk,
+    "wait": StateOk,
+    "task": TaskOk,
+    "chain": ChainOk,
     "new": NewOk,
     "send": SendOk,
     "retry": LastIdOk,

@@ -68,6 +68,8 @@ class Chats:
                 await desk.runner.wait(chat)
                 async with desk.lock(chat):
                     if last or desk.runner.turn(chat) is None:
+                        for leaving in desk.leaving:
+                            await leaving(chat)
                         await desk.store.delete(chat)
                         break
         finally:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
 from app.commands import CommandError
-from app.ports import Wires
+from app.ports import Start, Starter, Wires
 from app.session import lifecycle
 from app.session.asks import Asks
 from app.session.bus import Bus
@@ -45,6 +45,8 @@ class Desk:
         self.wires = wires
         self.runner = runner
         self.defaults = defaults
+        self.starters: list[Starter] = []
+        self.leaving: Sequence[Callable[[str], Awaitable[None]]] = ()
         self.deleting: set[str] = set()
         self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
 
@@ -64,6 +66,10 @@ class Desk:
         """A chat that can be written to."""
         summary = self.chat(chat)
         return refuse("not-allowed", IMPORTED) if lifecycle.is_import(summary) else summary
+
+    def due(self, chat: str) -> Start | None:
+        """The reply that is to start in the chat by itself; of several, the first."""
+        return next((start for one in self.starters if (start := one.due(chat)) is not None), None)
 
     async def write(self, chat: str, *events: Event, changes: Sequence[Change] = (), kind: BatchKind = "chat") -> int:
         """Commit to one chat; answers `last_id`: the store's highest event id before the batch."""

@@ -26,6 +26,9 @@ LEFT_OUT = (
     ev.TurnStarted,
     ev.TurnCompleted,
     ev.StepFinished,
+    ev.ChatMessage,
+    ev.Wait,
+    ev.Task,
 )
 
 

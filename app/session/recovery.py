@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
-from app.assistant.closing import closing, total
+from app.assistant.closing import closing, spent, total
+from app.ports import Start
 from store import events as ev
-from store.log import Batch, Store
-from store.state import KeepLiveText
+from store.log import Batch, Change, Store
+from store.models import ChatSummary
+from store.state import KeepLiveText, KeepState
 
 CLOSED = "Shoal ended while this was being answered. What had come is kept."
 
@@ -19,7 +23,9 @@ def recovery(
 
     `live` are the chat's texts so far as (message_id, kind, text).
     """
-    forget = [KeepLiveText(chat, message_id, "text", None) for message_id in dict.fromkeys(m for m, _, _ in live)]
+    forget: list[Change] = [
+        KeepLiveText(chat, message_id, "text", None) for message_id in dict.fromkeys(m for m, _, _ in live)
+    ]
     close = closing(events, turn_id or "", live, model)
     if close is None or (turn_id is None and not forget):
         return Batch(changes=forget, kind="recover") if forget else None
@@ -34,7 +40,44 @@ def recovery(
         restarted=True,
         usage=total([close.usage]),
     )
-    return Batch.of(chat, *close.events, completed, changes=forget, kind="recover")
+    chain = next((s.event.chain for s in reversed(events) if isinstance(s.event, ev.TurnStarted)), None)
+    changes = [*forget, *spent(chain, completed.usage)]
+    return Batch.of(chat, *close.events, completed, changes=changes, kind="recover")
+
+
+RESUME = "resume"  # the key of a chat's state while a broken reply is to be carried on
+
+
+def resumption(summary: ChatSummary, events: Sequence[ev.Stored], close: Batch) -> dict[str, Any] | None:
+    """How the broken turn is to be carried on by itself; None: it waits for a press (issue "A restart…"). Pure."""
+    begun = next((s.event for s in reversed(events) if isinstance(s.event, ev.TurnStarted)), None)
+    if begun is None or begun.turn_id != summary.turn_id or begun.trigger in ("resume", "ask"):
+        return None
+    if summary.origin is not None and summary.origin.kind in ("task", "import"):
+        return None
+    if any(isinstance(n.event, ev.ToolFinished) and n.event.status == "unknown" for n in close.events):
+        return None
+    return {"chain": begun.chain, "attended": begun.attended}
+
+
+class Resumes:
+    """Implements `app.ports.Starter`: replies that a restart broke carry on once, when the program is ready."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.ready = False
+
+    def due(self, chat: str) -> Start | None:
+        """The broken reply's second half."""
+        told = self._store.state(chat, RESUME) if self.ready else None
+        if not isinstance(told, dict):
+            return None
+        forget = KeepState(chat, RESUME, None)
+        return Start("resume", told.get("chain"), bool(told.get("attended", True)), (forget,))
+
+    def chats(self) -> Sequence[str]:
+        """Every chat with one, whether the program is ready or not: until then they count as working."""
+        return list(self._store.states(RESUME))
 
 
 async def recover_chat(store: Store, chat: str) -> bool:
@@ -47,9 +90,13 @@ async def recover_chat(store: Store, chat: str) -> bool:
         return False
     events = await store.read(store.since_turn, chat)
     batch = recovery(chat, summary.turn_id, events, live, summary.model)
-    if batch is not None:
-        await store.commit(batch)
-    return batch is not None
+    if batch is None:
+        return False
+    resume = resumption(summary, events, batch)
+    if resume is not None:
+        batch = replace(batch, changes=[*batch.changes, KeepState(chat, RESUME, resume)])
+    await store.commit(batch)
+    return True
 
 
 async def recover(store: Store) -> list[str]:

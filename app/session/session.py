@@ -7,11 +7,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from app import commands as cmd
-from app.ports import Engine, Turn, Wires
+from app.ports import Engine, Extension, Turn, Wires
 from app.session import queue, recovery
 from app.session.asks import Asks
 from app.session.bus import Bus
 from app.session.chats import Chats
+from app.session.delivery import Delivery
 from app.session.desk import UNKNOWN, Defaults, Desk
 from app.session.memories import MemoryDecisions
 from app.session.passwords import KeepsValues, Passwords
@@ -56,6 +57,8 @@ class Session:
         vault: KeepsValues | None = None,
         files: FileChanges | None = None,
         processes: EndsProcesses | None = None,
+        delivery: Delivery | None = None,
+        extension: Extension | None = None,
     ) -> None:
         self.bus = bus
         self._store = store
@@ -90,6 +93,12 @@ class Session:
         if processes is not None:
             ends = Processes(self._desk, processes)
             self._handlers |= {"stop-process": ends.stop, "delete": ends.with_its_chat(chats.delete)}
+        self._extension = extension or Extension()
+        self._handlers |= self._extension.handlers
+        self._resumes = recovery.Resumes(store)
+        self._delivery = delivery or Delivery()
+        self._desk.leaving = self._extension.leaving
+        self._delivery.attach(self._desk, talk, [self._resumes, *self._extension.starters])
         self._files = files.at(self._desk) if files is not None else None
         if self._files is not None:
             self._handlers |= {"undo": self._files.undo, "redo": self._files.redo}
@@ -98,9 +107,20 @@ class Session:
         """Close what a kill left open; the chats where something was."""
         return [] if self._store.readonly else await recovery.recover(self._store)
 
+    def ready(self) -> None:
+        """The program is there (the screen is drawn, headless has said so): broken and due replies start now."""
+        self._resumes.ready = True
+        for ready in self._extension.ready:
+            ready()
+        for chat in self._delivery.due():
+            self._delivery.nudge(chat)
+
     async def close(self) -> None:
         """Stop every turn and wait until its end is durable, at most 3 s."""
+        await self._delivery.close()
         await self._runner.close()
+        for close in self._extension.close:
+            await close()
         await self._engine.close()
 
     async def do(self, command: cmd.AnyCommand) -> dict[str, Any]:
@@ -140,6 +160,8 @@ class Session:
     async def tick(self) -> None:
         """A manual clock moved: what is due by it happens now."""
         await self._asks.check()
+        for tick in self._extension.ticks:
+            await tick()
 
     async def settle(self, chat: str | None = None, timeout: float = SETTLE_SECONDS) -> list[str]:  # noqa: ASYNC109
         """Wait, in real time, until no turn runs or is queued and the index has caught up.
@@ -161,8 +183,9 @@ class Session:
 
     def _busy(self, chat: str | None) -> bool:
         waiting = self._asks.settled()
-        running = [c for c in self._runner.chats() if c not in waiting and chat in (None, c)]
-        return bool(running) or self._talk.titling(chat)
+        due = self._delivery.due() if self._resumes.ready else ()
+        working = [c for c in (*self._runner.chats(), *due) if c not in waiting and chat in (None, c)]
+        return bool(working) or self._talk.titling(chat)
 
     async def _follow(self, turn: Turn, outcome: Outcome) -> Turn | None:
         if self._files is not None:

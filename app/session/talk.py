@@ -8,15 +8,16 @@ from typing import Any
 from app import commands as cmd
 from app.assistant import titles
 from app.guard import taint
-from app.ports import Trigger, Turn, WireError
+from app.ports import Start, Trigger, Turn, WireError
 from app.session import queue, recovery
 from app.session.desk import Desk, refuse
 from store import events as ev
 from store.errors import StoreError
-from store.ids import MESSAGE, TURN, new_id
+from store.ids import CHAIN, MESSAGE, TURN, new_id
 from store.limits import QUEUE_MOST, TITLE_EVENTS
 from store.log import Change
 from store.models import ChatSummary
+from store.together import Chain, Put
 
 log = logging.getLogger("shoal.session")
 
@@ -26,6 +27,7 @@ NOTHING_SAID = "Nothing was said in this chat yet."
 WORKING = "A reply is being written; stop it first."
 QUEUE_FULL = f"{QUEUE_MOST} messages wait already; let a reply end first."
 ONLY_SPACES = '"text" has nothing in it.'
+BY_PERSON = frozenset({"person", "retry", "ask"})
 WORDS_ONLY = ("offline", "scripted")  # models that write no titles
 
 
@@ -67,7 +69,7 @@ class Talk:
                 return {"chat": chat, "message_id": new.message_id, "queued": True, "last_id": last_id}
             message_id = new_id(MESSAGE)
             said = queue.Waiting(message_id, command.text)
-            last_id = await self._begin(summary, "person" if command.attended else "ask", said)
+            last_id = await self._begin(summary, _by_person("person" if command.attended else "ask"), said)
             return {"chat": chat, "message_id": message_id, "queued": False, "last_id": last_id}
 
     async def retry(self, command: cmd.Retry) -> dict[str, Any]:
@@ -81,7 +83,7 @@ class Talk:
                 refuse("not-allowed", NOTHING_SAID)
             if summary.last_outcome == "success" and summary.turn_id is None:
                 refuse("not-allowed", NOTHING_TO_RETRY)
-            return {"chat": chat, "last_id": await self._begin(summary, "retry", None)}
+            return {"chat": chat, "last_id": await self._begin(summary, _by_person("retry"), None)}
 
     async def stop(self, command: cmd.Stop) -> dict[str, Any]:
         """Ask the turn to end."""
@@ -132,13 +134,24 @@ class Talk:
         self._desk.bus.signal(chat, "queue", {"texts": [w.text for w in waiting]})
         return last_id
 
-    async def _begin(self, summary: ChatSummary, trigger: Trigger, said: queue.Waiting | None) -> int:
+    async def start_due(self, chat: str) -> None:
+        """Start the reply that is due, where none runs; a chat that is going or gone has none."""
+        desk = self._desk
+        async with desk.lock(chat):
+            summary = None if chat in desk.deleting else desk.store.summary(chat)
+            if summary is None or desk.runner.turn(chat) is not None:
+                return
+            start = desk.due(chat)
+            if start is not None:
+                await self._begin(summary, start, None)
+
+    async def _begin(self, summary: ChatSummary, start: Start, said: queue.Waiting | None) -> int:
         """Commit the send batch and start the turn; `last_id` before it. The chat's lock is held."""
         desk, chat = self._desk, summary.id
         if summary.turn_id is not None:  # a turn whose end couldn't be written
             await recovery.recover_chat(desk.store, chat)
-        turn, events = _turn_of(summary, trigger, said)
-        last_id = await desk.write(chat, *events, kind="send")
+        turn, events, changes = self._turn_of(summary, start, said)
+        last_id = await desk.write(chat, *events, changes=changes, kind="send")
         desk.runner.start(turn)
         return last_id
 
@@ -149,15 +162,51 @@ class Talk:
         async with desk.lock(chat):
             summary = None if chat in desk.deleting else desk.store.summary(chat)
             waiting = queue.read(desk.store, chat) if summary and outcome == "success" else ()
-            if summary is None or not waiting:
+            # after a stop nothing goes on by itself until something new becomes due
+            start = _by_person("person") if waiting else desk.due(chat) if outcome != "interrupted" else None
+            if summary is None or start is None:
                 desk.runner.forget(chat)
                 return None
-            following, events = _turn_of(summary, "person", waiting[0])
-            changes: list[Change] = [queue.keep(chat, waiting[1:])]
+            following, events, changes = self._turn_of(summary, start, waiting[0] if waiting else None)
+            if waiting:
+                changes = [*changes, queue.keep(chat, waiting[1:])]
             desk.runner.next(following)
             await desk.write(chat, *events, changes=changes, kind="send")
-            desk.bus.signal(chat, "queue", {"texts": [w.text for w in waiting[1:]]})
+            if waiting:
+                desk.bus.signal(chat, "queue", {"texts": [w.text for w in waiting[1:]]})
             return following
+
+    def _turn_of(
+        self, summary: ChatSummary, start: Start, said: queue.Waiting | None
+    ) -> tuple[Turn, list[ev.Event], list[Change]]:
+        """The turn that starts, and the events and changes of its send batch (decisions 23)."""
+        changes = list(start.changes)
+        chain = start.chain or summary.chain
+        if chain is None or start.trigger in BY_PERSON:  # what the person starts opens a chain of its own
+            chain = new_id(CHAIN)
+            changes.append(Put(Chain(chain, self._desk.clock.now_ms(), summary.id)))
+        turn = Turn(
+            summary.id,
+            new_id(TURN),
+            summary.model,
+            summary.mode,
+            start.trigger,
+            attended=summary.origin is None and start.attended,
+            chain=chain,
+            message_id=said.message_id if said else None,
+        )
+        started = ev.TurnStarted(
+            turn_id=turn.turn_id,
+            trigger=start.trigger,
+            mode=turn.mode,
+            model=turn.model,
+            place=turn.place,
+            chain=chain,
+            attended=turn.attended,
+            message_id=turn.message_id,
+        )
+        words = [ev.UserMessage(message_id=said.message_id, text=said.text)] if said else []
+        return turn, [*_back(summary), *words, started], changes
 
     # -- the title
 
@@ -203,24 +252,5 @@ def _back(summary: ChatSummary) -> list[ev.Event]:
     return [ev.ChatArchived(archived=False)] if summary.archived_at is not None else []
 
 
-def _turn_of(summary: ChatSummary, trigger: Trigger, said: queue.Waiting | None) -> tuple[Turn, list[ev.Event]]:
-    """The turn that starts, and the events of its send batch."""
-    turn = Turn(
-        summary.id,
-        new_id(TURN),
-        summary.model,
-        summary.mode,
-        trigger,
-        attended=summary.origin is None and trigger != "ask",
-        message_id=said.message_id if said else None,
-    )
-    started = ev.TurnStarted(
-        turn_id=turn.turn_id,
-        trigger=trigger,
-        mode=turn.mode,
-        model=turn.model,
-        attended=turn.attended,
-        message_id=turn.message_id,
-    )
-    words = [ev.UserMessage(message_id=said.message_id, text=said.text)] if said else []
-    return turn, [*_back(summary), *words, started]
+def _by_person(trigger: Trigger) -> Start:
+    return Start(trigger, attended=trigger != "ask")

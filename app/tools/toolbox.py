@@ -253,6 +253,9 @@ def context_of(store: Store, turn: Turn, progress: Callable[[str, str], None] | 
         turn.attended,
         summary.folder,
         summary.private,
+        tool_scope=summary.tools,
+        chain=turn.chain,
+        trigger=turn.trigger,
         stop=turn.stop,
         progress=progress,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from . import chat, talk, tools, turn, work
+from . import chat, talk, together, tools, turn, work
 from .base import (
     ChatStatus,
     Decision,
@@ -40,6 +40,28 @@ from .talk import (
     ForwardedMessage,
     UserMessage,
 )
+from .together import (
+    ChatMessage,
+    ChatName,
+    ChatsListed,
+    ChatState,
+    MessageState,
+    OtherChat,
+    PartState,
+    Task,
+    TaskAsking,
+    TaskKind,
+    TaskState,
+    TaskStep,
+    TaskWaiting,
+    Tone,
+    Wait,
+    WaitKind,
+    WaitNote,
+    WaitPart,
+    WaitState,
+    Worktree,
+)
 from .tools import (
     ChatsLooked,
     LookChat,
@@ -65,7 +87,7 @@ from .work import (
 
 EVENT_TYPES: Mapping[str, type[Event]] = {
     cls.model_fields["type"].default: cls
-    for family in (chat, talk, turn, tools, work)
+    for family in (chat, talk, turn, tools, work, together)
     for cls in vars(family).values()
     if isinstance(cls, type) and issubclass(cls, Event) and cls is not Event
 }
@@ -93,8 +115,12 @@ __all__ = [
     "ChatArchived",
     "ChatCreated",
     "ChatForked",
+    "ChatMessage",
+    "ChatName",
     "ChatPinned",
+    "ChatState",
     "ChatStatus",
+    "ChatsListed",
     "ChatsLooked",
     "ContextCleared",
     "ContextCompacted",
@@ -112,12 +138,15 @@ __all__ = [
     "MemoryDecided",
     "MemoryForgotten",
     "MemorySaved",
+    "MessageState",
     "Mode",
     "Notice",
     "OptionsChanged",
     "Origin",
+    "OtherChat",
     "Outcome",
     "Part",
+    "PartState",
     "PermissionRequested",
     "PermissionResolved",
     "ProcessEnded",
@@ -129,7 +158,14 @@ __all__ = [
     "Taint",
     "TaintKind",
     "TaintSource",
+    "Task",
+    "TaskAsking",
+    "TaskKind",
+    "TaskState",
+    "TaskStep",
+    "TaskWaiting",
     "TitleChanged",
+    "Tone",
     "ToolFinished",
     "ToolStarted",
     "ToolStatus",
@@ -138,5 +174,11 @@ __all__ = [
     "UnknownEvent",
     "Usage",
     "UserMessage",
+    "Wait",
+    "WaitKind",
+    "WaitNote",
+    "WaitPart",
+    "WaitState",
+    "Worktree",
     "event_from",
 ]

@@ -26,6 +26,7 @@ class ChatCreated(Event):
     origin: Origin | None = None
     recorded_origin: Origin | None = None  # the origin a Shoal export carried
     private: bool = False
+    tools: tuple[str, ...] | None = None  # a task's own list (decisions 30)
 
 
 class ChatForked(Event):

@@ -36,6 +36,7 @@ class Joined(Part):
     kind: Literal["person", "note", "now", "message", "memory", "forwarded"]
     text: str
     ref: str | None = None  # message id
+    chain: str | None = None  # of a message between chats
 
 
 class StepStarted(Event):

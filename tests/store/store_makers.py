@@ -55,6 +55,34 @@ SAMPLES: tuple[Event, ...] = (
     ev.MemorySaved(memory_id="y_1", kind="preference", content="Trams, not taxis."),
     ev.MemoryForgotten(memory_id="y_1"),
     ev.MemoryDecided(memory_id="y_2", decision="keep"),
+    ev.ChatsListed(
+        look_id="l_2",
+        working=1,
+        chats=(ev.OtherChat(id="c_3", title="Fix the login", state="working", doing="editing files", files=("a.py",)),),
+    ),
+    ev.ChatMessage(
+        message_id="m_7",
+        direction="from",
+        other=ev.ChatName(id="c_3", title="Fix the login"),
+        text="The schema changed.",
+        state="held",
+        chain="h_1",
+    ),
+    ev.Wait(
+        wait_id="w_1",
+        wait=ev.WaitNote(
+            wait_id="w_1", kind="ci", title="CI on main", parts=(ev.WaitPart(name="lint", state="passed"),)
+        ),
+    ),
+    ev.Task(
+        task_id="k_1",
+        title="Smoke test",
+        state="needs-you",
+        task_chat="c_4",
+        steps=(ev.TaskStep(at=1, label="Ran make"),),
+        asking=ev.TaskAsking(permission_id="p_2", summary="Run make"),
+        rev=3,
+    ),
 )
 
 _ids = st.sampled_from(["a", "b", "c", "d"])  # few, so that events of one row meet in any order

@@ -16,6 +16,7 @@ from store.events import UnknownEvent
 from store.limits import BIG_BODY_BYTES
 from store.log import Store
 from store.state import KeepLiveText, KeepState
+from store.tables import MIGRATIONS
 
 BIG = "wörter " * (BIG_BODY_BYTES // 4)
 
@@ -145,4 +146,4 @@ def test_files_are_private(tmp_path: Path) -> None:
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path.name
     store.close()
     assert all(stat.S_IMODE(p.stat().st_mode) & 0o077 == 0 for p in home.rglob("*"))
-    assert db.connect(home / "store.db").execute("PRAGMA user_version").fetchone()[0] == 1
+    assert db.connect(home / "store.db").execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from app.guard.may import may_look
 from app.guard.quoting import fence, host_line
-from app.ports import Turn
+from app.ports import Joining, Turn
 from app.tools.memory.book import GONE, MemoryBook
 from app.tools.toolbox import context_of
 from store.clock import Clock
@@ -28,14 +28,14 @@ class MemoryInbox:
         self._book = book
         self._clock = clock
 
-    async def take(self, turn: Turn, step: int) -> Sequence[Joined]:
+    async def take(self, turn: Turn, step: int) -> Joining:
         """What to put before the first step's words: memories this chat wasn't told, and those forgotten since."""
         if step != 1 or may_look(context_of(self._store, turn)) is not None:
-            return ()
+            return Joining()
         memories = self._book.kept()
         told = await self._store.read(self._book.told, turn.chat)
         if not memories and not told:
-            return ()
+            return Joining()
         question = await self._store.read(self._question, turn.chat)
         ids = frozenset(m.id for m in memories)
         now, more = chosen(question, memories, self._clock.now_ms(), MEMORY_PROMPT_CHARS, told & ids)
@@ -46,7 +46,7 @@ class MemoryInbox:
         if gone:
             line = host_line(FORGOTTEN.format(ids=", ".join(gone)))
             parts.append(Joined(kind="memory", text=line, ref=" ".join(GONE + id_ for id_ in gone)))
-        return parts
+        return Joining(tuple(parts))
 
     def _was_forgotten(self, id_: str) -> bool:
         memory = self._book.get(id_)
