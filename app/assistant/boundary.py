@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.assistant.prompts import REPLACED
+from app.assistant.prompts import CARRY_ON, REPLACED
 from app.guard.quoting import fence, host_line
 from app.ports import Inbox, Joining, Turn
 from store.clock import Clock, iso
@@ -23,6 +23,8 @@ class Boundary:
         parts: list[Joined] = []
         if step == 1 and turn.trigger != "retry":
             parts.append(Joined(kind="now", text=host_line(f"it is {iso(self._clock.now_ms())}")))
+        if step == 1 and turn.trigger == "resume":
+            parts.append(Joined(kind="note", text=host_line(CARRY_ON)))
         parts += [Joined(kind="note", text=f"{host_line(REPLACED)}\n{text}") for text in sections]
         parts += forwarded(events)
         joining = [Joining(tuple(parts)), *[await inbox.take(turn, step) for inbox in self._inboxes]]

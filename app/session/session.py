@@ -96,9 +96,9 @@ class Session:
         self._extension = extension or Extension()
         self._handlers |= self._extension.handlers
         self._resumes = recovery.Resumes(store)
-        self._delivery = delivery or Delivery()
+        self.delivery = delivery or Delivery()
         self._desk.leaving = self._extension.leaving
-        self._delivery.attach(self._desk, talk, [self._resumes, *self._extension.starters])
+        self.delivery.attach(self._desk, talk, [self._resumes, *self._extension.starters])
         self._files = files.at(self._desk) if files is not None else None
         if self._files is not None:
             self._handlers |= {"undo": self._files.undo, "redo": self._files.redo}
@@ -112,12 +112,12 @@ class Session:
         self._resumes.ready = True
         for ready in self._extension.ready:
             ready()
-        for chat in self._delivery.due():
-            self._delivery.nudge(chat)
+        for chat in self.delivery.due():
+            self.delivery.nudge(chat)
 
     async def close(self) -> None:
         """Stop every turn and wait until its end is durable, at most 3 s."""
-        await self._delivery.close()
+        await self.delivery.close()
         await self._runner.close()
         for close in self._extension.close:
             await close()
@@ -183,7 +183,7 @@ class Session:
 
     def _busy(self, chat: str | None) -> bool:
         waiting = self._asks.settled()
-        due = self._delivery.due() if self._resumes.ready else ()
+        due = self.delivery.due() if self._resumes.ready else ()
         working = [c for c in (*self._runner.chats(), *due) if c not in waiting and chat in (None, c)]
         return bool(working) or self._talk.titling(chat)
 

@@ -17,6 +17,7 @@ from store.ids import CHAIN, MESSAGE, TURN, new_id
 from store.limits import QUEUE_MOST, TITLE_EVENTS
 from store.log import Change
 from store.models import ChatSummary
+from store.state import KeepState
 from store.together import Chain, Put
 
 log = logging.getLogger("shoal.session")
@@ -185,6 +186,8 @@ class Talk:
         if chain is None or start.trigger in BY_PERSON:  # what the person starts opens a chain of its own
             chain = new_id(CHAIN)
             changes.append(Put(Chain(chain, self._desk.clock.now_ms(), summary.id)))
+            if self._desk.store.state(summary.id, recovery.RESUME) is not None:  # the person went on instead
+                changes.append(KeepState(summary.id, recovery.RESUME, None))
         turn = Turn(
             summary.id,
             new_id(TURN),
