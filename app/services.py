@@ -34,6 +34,8 @@ from app.session.undoing import FileChanges
 from app.settings import SERVERS, Settings
 from app.tasks.build import build_tasks
 from app.together.build import build_together
+from app.together.lines import EditWatch
+from app.together.snapshot import Snapshot
 from app.tools.base import Gate, Tool
 from app.tools.bounds import Bounds
 from app.tools.changes import ChangeTracker
@@ -157,18 +159,19 @@ async def _over(
         passwords=handed,
     )
     web = build_web(settings.web, clean, os.environ)
-    files = file_tools(FileDesk(bounds, tracker))
+    snapshot = Snapshot(store)
+    files = file_tools(FileDesk(bounds, tracker, EditWatch(store, snapshot)))
     looking: list[Tool] = [SearchChats(store, search, crossing, surface), ReadChat(store, search, crossing, surface)]
+    own = tuple(dict.fromkeys((str(home.root.absolute()), str(home.root.resolve()))))
     delivery = Delivery()
     extension = joined_extensions(
         [
-            build_together(store, clock, delivery, clean, processes=processes, tracker=tracker),
+            build_together(store, clock, delivery, clean, snapshot=snapshot, processes=processes, own=own),
             build_tasks(store, clock, delivery, clean, settings=settings),
         ]
     )
     registry = Registry([*looking, *files, *shell, *web, *remembering, *extension.tools, *tools])
-    own = dict.fromkeys((str(home.root.absolute()), str(home.root.resolve())))
-    guard = gate or GuardGate(ToldByLog(store), clean=clean, home=str(Path.home()), own=tuple(own))
+    guard = gate or GuardGate(ToldByLog(store), clean=clean, home=str(Path.home()), own=own)
     session, tasks = build_session(
         store,
         clock,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.guard.taint import has_person
 from app.ports import TurnContext
+from store.models import ChatSummary
 
 NOT_HERE = "Looking through earlier chats isn't available in this chat."
 SOMEONE_ELSE = (
@@ -36,3 +37,26 @@ def may_learn(ctx: TurnContext) -> str | None:
     if ctx.origin is not None and ctx.origin.kind != "channel":
         return TEACHES_NOTHING
     return STAYS_PRIVATE if ctx.private else None
+
+
+NO_SUCH_CHAT = "There is no such chat. Use the id of a chat that list_chats or search_chats returned."
+NOT_YOURS = frozenset({"peer", "client", "artifact", "import"})
+
+
+def is_yours(summary: ChatSummary | None) -> bool:
+    """Whether a chat may be listed, waited for and named to others (ADR 0134; decisions 10, 14)."""
+    if summary is None or summary.private or has_person(summary.taints):
+        return False
+    return summary.origin is None or summary.origin.kind not in NOT_YOURS
+
+
+def may_receive(summary: ChatSummary | None, *, own_task: bool) -> bool:
+    """Whether a chat may be messaged or stopped: the person's own, or a task that the sender started (`own_task`).
+
+    What the chat says of messages from others (`inbound`) is asked beside.
+    """
+    if summary is None or not is_yours(summary):
+        return False
+    if summary.origin is None or summary.origin.kind == "channel":
+        return True
+    return own_task and summary.origin.kind == "task"

@@ -5,11 +5,11 @@ Everything here goes through `clean` (the shapes and the known values) before an
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from app.tools.base import compact
 from store.clock import iso
 from store.events import Origin
 from store.limits import FROM_CHARS, NOTE_CHARS, OTHERS_CHARS, TITLE_CHARS
@@ -116,11 +116,6 @@ class Found:
         if words := note(self):
             out["note"] = words
         return out
-
-
-def compact(answer: Mapping[str, Any]) -> str:
-    """JSON without a space too many."""
-    return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
 
 
 def one_line(text: str, clean: Clean) -> str:

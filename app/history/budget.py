@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from app.history.answers import Found, FoundChat, FoundLine, compact, cut
+from app.history.answers import Found, FoundChat, FoundLine, cut
+from app.tools.base import compact
 from store.limits import (
     READ_ANSWER_CHARS,
     READ_FOCUS_CHARS,

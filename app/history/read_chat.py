@@ -8,12 +8,14 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from app.history.answers import CAUTION, Clean, FoundChat, FoundLine, chat_of, compact, line_of, settled_chat
+from app.guard.may import NO_SUCH_CHAT
+from app.history.answers import CAUTION, Clean, FoundChat, FoundLine, chat_of, line_of, settled_chat
 from app.history.budget import fit_lines, fit_read
 from app.history.looked import carried, looked
-from app.history.search_chats import BAD_TEXT, BROKEN, NO_CHAT, THIS_CHAT, Chats, Searcher
+from app.history.search_chats import BAD_TEXT, BROKEN, THIS_CHAT, Chats, Searcher
 from app.history.surface import READ, SurfaceGate
 from app.ports import ToolOutcome, TurnContext
+from app.tools.base import compact
 from store.events import ContextCompacted, Stored
 from store.limits import CHAT_ID_CHARS, MESSAGE_ID_CHARS, READ_LINES
 from store.models import ChatSummary, Slice
@@ -102,12 +104,12 @@ class ReadChat:
             return await self._own(args, call_id)
         summary = await self._store.read(self._summary, args.chat)
         if summary is None or not self._in_reach(summary, ctx):
-            return ToolOutcome(NO_CHAT)
+            return ToolOutcome(NO_SUCH_CHAT)
         stretch = await self._search.slice(args.chat, _message(args), args.direction, READ_LINES)
         if stretch.broken:
             return ToolOutcome(BROKEN.format(why=stretch.broken))
         if stretch.chat is None:
-            return ToolOutcome(NO_CHAT)
+            return ToolOutcome(NO_SUCH_CHAT)
         outcome: ToolOutcome = await self._store.read(self._answer, summary, stretch, args, call_id)
         return outcome
 

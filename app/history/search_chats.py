@@ -8,13 +8,13 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from app.guard.may import NO_SUCH_CHAT
 from app.history.answers import (
     QUERY_CUT,
     RECENT,
     Clean,
     Found,
     FoundChat,
-    compact,
     cut,
     found_of,
     line_of,
@@ -27,6 +27,7 @@ from app.history.dates import parse_range
 from app.history.looked import carried, looked
 from app.history.surface import PAST_CHATS_PROMPT, SEARCH, SurfaceGate
 from app.ports import ToolOutcome, TurnContext
+from app.tools.base import compact
 from store.limits import (
     CHAT_ID_CHARS,
     LINES_PER_CHAT,
@@ -42,7 +43,6 @@ BAD_WHO = "must be one of you, assistant, them, step"
 BAD_TEXT = "must be text"
 NO_QUERY = "Say what to look for in `query`, or give `after` or `before` to list the chats of a time."
 BROKEN = "Looking through earlier chats isn't working right now. {why}"  # why: the index's own words, naming Repair
-NO_CHAT = "There is no such chat. Use the id of a chat that search_chats returned."
 THIS_CHAT = "That is this chat: you already have all of it."
 
 DESCRIPTION = (
@@ -177,7 +177,7 @@ class SearchChats:
         if args.chat == ctx.chat:
             return ToolOutcome(THIS_CHAT)
         if args.chat is not None and not await self._reachable(args.chat):
-            return ToolOutcome(NO_CHAT)
+            return ToolOutcome(NO_SUCH_CHAT)
         if args.query:
             found = await self._look(args, ctx, after, before)
         else:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from app.ports import ChatPort, Extension, joined_extensions
-from app.tools.changes import ChangeTracker
+from app.together.listing import build_list
+from app.together.snapshot import Snapshot
 from app.tools.shell.processes import ProcessRegistry
 from store.clock import Clock
 from store.log import Store
@@ -17,8 +18,9 @@ def build_together(
     port: ChatPort,
     clean: Callable[[str], str],
     *,
+    snapshot: Snapshot,
     processes: ProcessRegistry,
-    tracker: ChangeTracker,
+    own: Sequence[str] = (),
 ) -> Extension:
-    """The room's tools, what joins steps, replies that are due, and its commands."""
-    return joined_extensions([])
+    """The room's tools, what joins steps, replies that are due, and its commands. `own`: Shoal's own folders."""
+    return joined_extensions([build_list(store, clock, port, clean, snapshot, own=own)])

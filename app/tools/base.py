@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -103,3 +104,8 @@ def spec_of(tool: Tool) -> ToolSpec:
     schema.pop("title", None)
     schema.pop("description", None)
     return ToolSpec(tool.name, tool.description, schema)
+
+
+def compact(answer: Mapping[str, Any]) -> str:
+    """JSON without a space too many."""
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))

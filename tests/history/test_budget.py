@@ -8,9 +8,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.history.answers import CAUTION, Found, FoundChat, FoundLine, compact, note
+from app.history.answers import CAUTION, Found, FoundChat, FoundLine, note
 from app.history.budget import fit_lines, fit_read, fit_search
 from app.history.looked import looked
+from app.tools.base import compact
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=400)
 lines = st.builds(FoundLine, message=st.just("m_1"), who=st.just("you"), at=st.just(0), text=texts)

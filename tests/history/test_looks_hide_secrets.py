@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.guard import secrets
-from app.history.answers import Found, FoundChat, FoundLine, compact, settled, settled_chat
+from app.history.answers import Found, FoundChat, FoundLine, settled, settled_chat
 from app.history.budget import fit_search
 from app.ports import ToolOutcome
+from app.tools.base import compact
 from store import events as ev
 from tests.corpus import secret_lines
 from tests.history.past import Past

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from app.guard.may import NO_SUCH_CHAT
 from app.history.answers import CAUTION
 from app.history.read_chat import BAD_DIRECTION, NOT_THERE, SHORTENED, ReadArgs
-from app.history.search_chats import BAD_TEXT, NO_CHAT, THIS_CHAT
+from app.history.search_chats import BAD_TEXT, THIS_CHAT
 from app.history.surface import SurfaceGate
 from store import events as ev
 from store.models import Slice
@@ -175,4 +176,4 @@ async def test_on_the_explorer_surface_other_projects_answer_like_missing_chats(
     gate = SurfaceGate("explorer", pro=lambda ctx: True)
     ctx = past.context(folder="/work/a")
     assert json.loads((await past.call("read_chat", ctx, gate, chat=here)).text)["chat"] == here
-    assert (await past.call("read_chat", ctx, gate, chat=there)).text == NO_CHAT
+    assert (await past.call("read_chat", ctx, gate, chat=there)).text == NO_SUCH_CHAT

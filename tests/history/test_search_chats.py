@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from app.guard.may import NOT_HERE, SOMEONE_ELSE
+from app.guard.may import NO_SUCH_CHAT, NOT_HERE, SOMEONE_ELSE
 from app.history.answers import CAUTION, NONE
 from app.history.dates import SWAPPED
-from app.history.search_chats import BAD_LIMIT, BAD_TEXT, BAD_WHO, NO_CHAT, NO_QUERY, THIS_CHAT, SearchArgs
+from app.history.search_chats import BAD_LIMIT, BAD_TEXT, BAD_WHO, NO_QUERY, THIS_CHAT, SearchArgs
 from app.history.surface import PAST_CHATS_PROMPT
 from app.tools.base import spec_of
 from store import events as ev
@@ -274,7 +274,7 @@ async def test_missing_deleted_private_and_odd_ids_answer_with_the_same_words(pa
         for chat in ids:
             more = {"query": "kestrel"} if name == "search_chats" else {}
             outcome = await past.call(name, chat=chat, **more)
-            assert (outcome.text, outcome.events, outcome.taints) == (NO_CHAT, (), ()), (name, chat)
+            assert (outcome.text, outcome.events, outcome.taints) == (NO_SUCH_CHAT, (), ()), (name, chat)
 
 
 async def test_asking_for_this_chat_says_that_it_is_here_already(past: Past) -> None:

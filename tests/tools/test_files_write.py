@@ -227,10 +227,14 @@ async def test_the_card_shows_a_diff_of_a_write_and_the_words_of_an_edit(tmp_pat
 async def test_the_hook_before_an_edit_can_hold_it_back(tmp_path: Path) -> None:
     hands = Hands(tmp_path)
 
-    async def no(_ctx: object, place: object) -> str:
-        return "Another chat changed it."
+    class Watch:
+        def noted(self, ctx: object, place: object) -> None:
+            raise AssertionError("nothing was read or written")
 
-    hands.desk.before_edit = no
+        async def why_not(self, ctx: object, place: object) -> str:
+            return "Another chat changed it."
+
+    hands.desk.watch = Watch()
     done = await hands("write_file", path="a.txt", content="x")
     assert not done.ok
     assert done.text == "Another chat changed it."

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import os
 import weakref
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -24,7 +24,15 @@ NOT_READ = "“{path}” is there already, and this chat hasn't read it: read it
 CHANGED = "“{path}” was changed since you read it: read it again, then make the change."
 STOPPED = "Stopped before it was done."
 
-BeforeEdit = Callable[[TurnContext, Place], Awaitable[str | None]]
+
+class EditWatch(Protocol):
+    """Knows what other running replies changed (decisions 29)."""
+
+    def noted(self, ctx: TurnContext, place: Place) -> None:
+        """The chat knows the file as it is now."""
+
+    async def why_not(self, ctx: TurnContext, place: Place) -> str | None:
+        """Why an edit isn't made now; None: it may be."""
 
 
 class FileArgs(BaseModel):
@@ -70,12 +78,10 @@ def stat_of(found: os.stat_result) -> tuple[int, int, int]:
 class FileDesk:
     """Handed to every file tool. What was read is known while Shoal runs; after a restart files are read again."""
 
-    def __init__(
-        self, bounds: Bounds, changes: FileChanges | None = None, before_edit: BeforeEdit | None = None
-    ) -> None:
+    def __init__(self, bounds: Bounds, changes: FileChanges | None = None, watch: EditWatch | None = None) -> None:
         self.bounds = bounds
         self.changes = changes
-        self.before_edit = before_edit  # why an edit isn't made now: another reply changed the file since it was read
+        self.watch = watch
         self._read: dict[tuple[str, str], Sign] = {}
         self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
 
@@ -106,6 +112,8 @@ class FileDesk:
     def noted(self, ctx: TurnContext, place: Place, sign: Sign) -> None:
         """The chat knows the file as it is now."""
         self._read[(ctx.chat, place.path)] = sign
+        if self.watch is not None:
+            self.watch.noted(ctx, place)
 
     def unread(self, ctx: TurnContext, place: Place, found: os.stat_result, data: bytes | None) -> str | None:
         """Why the chat may not write over the file yet."""

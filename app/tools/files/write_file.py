@@ -105,7 +105,7 @@ class WriteFile:
 async def write(desk: FileDesk, ctx: TurnContext, call_id: str, label: str, place: Place, new: NewBytes) -> ToolOutcome:
     """Read what is there, ask whether the chat knows it, make the new bytes, put them there, and keep both."""
     async with desk.lock(place):
-        if desk.before_edit is not None and (why := await desk.before_edit(ctx, place)):
+        if desk.watch is not None and (why := await desk.watch.why_not(ctx, place)):
             return refused(why)
         try:
             before, found, data, words = await asyncio.shield(asyncio.to_thread(_write, desk, ctx, place, new))
