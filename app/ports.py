@@ -365,7 +365,7 @@ class Extension:
     starters: tuple[Starter, ...] = ()
     handlers: Mapping[str, Callable[[Any], Awaitable[dict[str, Any]]]] = field(default_factory=dict)  # by `do`
     ticks: tuple[Callable[[], Awaitable[None]], ...] = ()  # a manual clock moved
-    ready: tuple[Callable[[], None], ...] = ()  # the program is there: on the event loop
+    ready: tuple[Callable[[], Awaitable[None]], ...] = ()  # the program is there
     leaving: tuple[Callable[[str], Awaitable[None]], ...] = ()  # a chat is about to be deleted
     close: tuple[Callable[[], Awaitable[None]], ...] = ()
 

@@ -15,7 +15,7 @@ from store.summaries import Query
 SCHEMA = """
 CREATE TABLE message(id TEXT PRIMARY KEY, sender TEXT NOT NULL, receiver TEXT NOT NULL, state TEXT NOT NULL,
   chain TEXT NOT NULL, at INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
-CREATE INDEX message_receiver ON message(receiver, state);
+CREATE INDEX message_open ON message(receiver) WHERE state IN ('waiting', 'held');
 CREATE INDEX message_sender ON message(sender, at);
 CREATE INDEX message_chain ON message(chain);
 CREATE TABLE chain(id TEXT PRIMARY KEY, at INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
@@ -45,6 +45,7 @@ class SentMessage:
     stop: bool = False  # the reason of a `stop_chat`
     why: str | None = None
     words: str = ""  # white-space-folded, for the repeat rule
+    passed: bool = False  # held, and let in by the person: it isn't held again
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Chain:
     root: str = ""  # the chat whose person began it
     messages: int = 0
     replies: int = 0
-    stopped: bool = False  # by the person: nothing more of it is sent or started
+    stopped: int = 0  # by the person: nothing more of it is sent or started
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
@@ -149,6 +150,7 @@ class ChainGrew:
     chain: str
     messages: int = 0
     replies: int = 0
+    stopped: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0

@@ -128,9 +128,10 @@ def _asks(call: _Call) -> Verdict:
         return _question(call, call.found.whole.words, worst=call.found.whole, once=True)
     if facts.consent:
         return _unless_allowed(call, "do something that always asks")
-    if now.mode == "full" and not (now.read_outside and (now.person or not now.attended)):
+    if now.mode == "full" and not _asks_in_full(call):
         return Allowed()
-    about_to = _sink(call) if now.read_outside else None
+    stops = facts.name == "stop_chat" and now.mode == "full"
+    about_to = _sink(call) if now.read_outside or stops else None
     if about_to is not None:
         return _unless_allowed(call, about_to)
     if now.mode == "ask" and facts.effect == "write" and facts.name not in NEVER_ASK:
@@ -143,6 +144,12 @@ def _asks(call: _Call) -> Verdict:
     if facts.family == "password" and facts.effect == "write":
         return _unless_allowed(call, "use a password")
     return _by_risk(call)
+
+
+def _asks_in_full(call: _Call) -> bool:
+    """Where nobody is there or someone else's words are: after reading, and before another chat is stopped."""
+    unwatched = call.now.person or not call.now.attended
+    return unwatched and (call.now.read_outside or call.facts.name == "stop_chat")  # decisions 26
 
 
 def _by_risk(call: _Call) -> Verdict:

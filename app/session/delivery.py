@@ -30,6 +30,8 @@ TELLS = (
     ev.Taint,
     ev.ForwardedMessage,
     ev.Task,
+    ev.ChatMessage,
+    ev.Wait,
 )
 
 

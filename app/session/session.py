@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
@@ -26,6 +27,8 @@ from store.events import Outcome, PermissionRequested
 from store.limits import SETTLE_LOOK_SECONDS, SETTLE_SECONDS
 from store.log import Store
 from store.rows import SaidRow
+
+log = logging.getLogger("shoal.session")
 
 STILL_WORKING = "Still working: {what}."
 NOT_YET = "This Shoal can't do that."
@@ -111,7 +114,7 @@ class Session:
         """The program is there (the screen is drawn, headless has said so): broken and due replies start now."""
         self._resumes.ready = True
         for ready in self._extension.ready:
-            ready()
+            self._runner.tasks.spawn(_logged(ready()))
         for chat in self.delivery.due():
             self.delivery.nudge(chat)
 
@@ -191,3 +194,11 @@ class Session:
         if self._files is not None:
             await self._files.turn_ended(turn)
         return await self._talk.follow(turn, outcome)
+
+
+async def _logged(work: Awaitable[None]) -> None:
+    """What a room does at the start; its fault isn't the program's."""
+    try:
+        await work
+    except StoreError as error:
+        log.warning("at the start: %s", error)

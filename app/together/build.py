@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from app.ports import ChatPort, Extension, joined_extensions
 from app.together.listing import build_list
+from app.together.messaging import build_messages
 from app.together.snapshot import Snapshot
 from app.tools.shell.processes import ProcessRegistry
 from store.clock import Clock
@@ -23,4 +24,5 @@ def build_together(
     own: Sequence[str] = (),
 ) -> Extension:
     """The room's tools, what joins steps, replies that are due, and its commands. `own`: Shoal's own folders."""
-    return joined_extensions([build_list(store, clock, port, clean, snapshot, own=own)])
+    messaging, _ = build_messages(store, clock, port, clean)
+    return joined_extensions([messaging, build_list(store, clock, port, clean, snapshot, own=own)])
