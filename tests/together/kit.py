@@ -1,0 +1,133 @@
+"""Several chats of one session, each with a scripted model of its own."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app import commands as cmd
+from app.guard import secrets
+from app.ports import CallReady, Extension, joined_extensions
+from app.providers import scripted as script
+from app.providers.scripted import ScriptedWire, ScriptedWires
+from app.services import build_session
+from app.session.delivery import Delivery
+from app.session.desk import Defaults
+from app.session.session import Session
+from app.together.build import build_together
+from app.together.snapshot import Snapshot
+from app.tools.registry import Registry
+from app.tools.shell.processes import ProcessRegistry
+from app.tools.shell.sandbox import Sandbox
+from store import events as ev
+from store.clock import ManualClock
+from store.ids import CALL, new_id
+from store.log import Batch, Store
+from store.models import ChatSummary
+from store.together import SentMessage
+
+__all__ = ["Chats", "call", "open_chats"]
+
+
+def call(name: str, args: Any = None) -> CallReady:
+    """A call with an id of its own."""
+    return script.call(name, args, new_id(CALL))
+
+
+@dataclass
+class Chats:
+    """What a test needs at hand. A chat's model is `scripted:NAME` for its title NAME."""
+
+    session: Session
+    store: Store
+    clock: ManualClock
+    wires: dict[str, ScriptedWire]
+    snapshot: Snapshot
+    extension: Extension
+    folder: Path
+
+    async def new(self, title: str, *steps: Any, **fields: Any) -> str:
+        """A chat that says `steps`."""
+        model = f"scripted:{title}"
+        self.wires.setdefault(model, ScriptedWire()).add(*steps)
+        fields = {"folder": str(self.folder)} | fields
+        return str((await self.session.do(cmd.NewChat(title=title, model=model, **fields)))["chat"])
+
+    async def say(self, chat: str, text: str) -> None:
+        await self.session.do(cmd.Send(chat=chat, text=text))
+        await self.session.settle()
+
+    async def commit(self, chat: str, *events: ev.Event) -> None:
+        await self.store.commit(Batch.of(chat, *events))
+
+    async def taint(self, chat: str, kind: str = "web", label: str = "example.com") -> None:
+        await self.commit(chat, ev.Taint(source=ev.TaintSource.model_validate({"kind": kind, "label": label})))
+
+    def summary(self, chat: str) -> ChatSummary:
+        found = self.store.summary(chat)
+        assert found is not None
+        return found
+
+    def events(self, chat: str, kind: str | None = None) -> list[Any]:
+        return [s.event for s in self.store.events(chat=chat) if kind in (None, s.event.type)]
+
+    def cards(self, chat: str) -> list[ev.ChatMessage]:
+        """The chat's message cards as they are now, oldest first."""
+        return list({e.message_id: e for e in self.events(chat, "chat.message")}.values())
+
+    def joined(self, chat: str, *kinds: str) -> list[str]:
+        """The words of these kinds that joined the chat's steps."""
+        steps = self.events(chat, "step.started")
+        return [part.text for step in steps for part in step.joined if part.kind in kinds]
+
+    def results(self, chat: str) -> list[str]:
+        """What the chat's calls gave."""
+        return [e.output for e in self.events(chat, "tool.finished")]
+
+    def messages(self) -> list[SentMessage]:
+        return self.store.kept(SentMessage)
+
+
+@contextlib.asynccontextmanager
+async def open_chats(
+    path: Path, *, tools: Sequence[Any] = (), wires: dict[str, ScriptedWire] | None = None, ready: bool = True
+) -> AsyncIterator[Chats]:
+    """A running session over the home `path`, with all of `app/together`."""
+    clock = ManualClock()
+    home = path / "home"
+    home.mkdir(parents=True, exist_ok=True)
+    folder = path / "work"
+    folder.mkdir(exist_ok=True)
+    store = Store.open(home, clock)
+    scripted = wires if wires is not None else {}
+    delivery, snapshot = Delivery(), Snapshot(store)
+    processes = ProcessRegistry(store, Sandbox(), clock, secrets.clean)
+    together = build_together(
+        store, clock, delivery, secrets.clean, snapshot=snapshot, processes=processes, own=(str(home),)
+    )
+    extension = joined_extensions([together, Extension(tools=tuple(tools))])
+    found = ScriptedWires(scripted)  # type: ignore[arg-type]
+    found._wires = scripted  # type: ignore[assignment]  # so that chats made later find theirs
+    session, tasks = build_session(
+        store,
+        clock,
+        found,
+        Registry(extension.tools),
+        defaults=Defaults("offline"),
+        inboxes=extension.inboxes,
+        delivery=delivery,
+        extension=extension,
+    )
+    await session.start()
+    if ready:
+        session.ready()
+    try:
+        yield Chats(session, store, clock, scripted, snapshot, extension, folder)
+    finally:
+        await session.close()
+        await tasks.close()
+        session.bus.detach()
+        store.close()
