@@ -50,6 +50,7 @@ from app.tools.shell.processes import ProcessRegistry
 from app.tools.toolbox import TurnToolbox, context_of
 from app.tools.undo import Undo
 from app.tools.web.build import build_web
+from app.tools.web.client import PageClient
 from store.clock import Clock, SystemClock
 from store.limits import TITLES_MATCHED
 from store.log import Store
@@ -166,7 +167,16 @@ async def _over(
     delivery = Delivery()
     extension = joined_extensions(
         [
-            build_together(store, clock, delivery, clean, snapshot=snapshot, processes=processes, own=own),
+            build_together(
+                store,
+                clock,
+                delivery,
+                clean,
+                snapshot=snapshot,
+                processes=processes,
+                own=own,
+                client=PageClient(allow=settings.web.allow),
+            ),
             build_tasks(store, clock, delivery, clean, settings=settings),
         ]
     )
