@@ -185,11 +185,12 @@ class Waits:
             await asyncio.wait(
                 {tasks.spawn(opened.over.wait()), tasks.spawn(stop.wait())}, return_when=asyncio.FIRST_COMPLETED
             )
-        finally:
-            await tasks.close()
-            if not opened.over.is_set():
+        finally:  # first of all, since a reply that ends may cancel this twice
+            stopped = not opened.over.is_set()
+            if stopped:
                 self._tasks.spawn(self._end(opened, "stopped", Look(status="stopped with its reply")))
-        if not opened.over.is_set():
+            await tasks.close()
+        if stopped:
             return "Stopped waiting.", (), False
         summary = self._store.summary(ctx.chat)
         bare = summary is None or has_person(summary.taints)
