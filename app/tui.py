@@ -22,6 +22,7 @@ from app.screens.say import say
 from app.screens.terminal_gone import forgiving
 from app.screens.themes import THEMES
 from app.screens.watched import WatchedTasks
+from store.clock import Clock, SystemClock
 from store.errors import StoreError
 from widgets.net import NET
 
@@ -85,6 +86,11 @@ class ShoalApp(Host):
             say(self, problem, "warning")
         self.call_after_refresh(_collect_again)
         self.call_after_refresh(self.services.session.ready)
+
+    @property
+    def clock(self) -> Clock:
+        """The one clock, also for what counts on screen."""
+        return self.services.clock if self.services is not None else SystemClock()
 
     def header_keys(self) -> list[tuple[str, str]]:
         """The right of the header: the keys that lead to all others."""

@@ -37,7 +37,7 @@ class Row(Widget, can_focus=True):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,space", "press", "Open", id="row.open", show=False),
-        Binding("c", "copy", "Copy", id="row.copy", show=False),
+        Binding("y", "copy", "Copy", id="row.copy", show=False),
     ]
     spaced: ClassVar[bool] = False  # whether a blank line stands before it
     kind: ClassVar[type[RowModel]] = RowModel  # the models it can show

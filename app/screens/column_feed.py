@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from store import events as ev
 from store.log import Store
-from store.rows import AnyRow, PermissionRow, Rows, SaidRow, fold
+from store.rows import AnyRow, PermissionRow, Rows, SaidRow, WaitRow, fold
 
 
 class ColumnFeed:
@@ -70,6 +70,12 @@ class ColumnFeed:
     def asks(self) -> list[PermissionRow]:
         """The open questions, oldest first."""
         return [row for row in self.rows.values() if isinstance(row, PermissionRow) and row.decision is None]
+
+    @property
+    def waiting(self) -> str:
+        """What a wait that let go waits for; "" when there is none."""
+        waits = [row.wait for row in self.rows.values() if isinstance(row, WaitRow) and row.wait is not None]
+        return next((w.title for w in waits if w.wakes and w.state == "watching"), "")
 
     def said(self) -> list[str]:
         """The person's words, newest first."""

@@ -94,8 +94,8 @@ class DeckBase(Screen[None]):
         return summary
 
     def listed(self) -> list[ChatSummary]:
-        """The chats the list shows: all but empty ones that aren't open."""
-        return [c for c in self.chats.values() if c.messages or c.id in self.deck.chats or c.pinned or c.archived_at]
+        """The chats the list shows: not empty ones that aren't open, and of tasks only those that need the person."""
+        return [c for c in self.chats.values() if c.id in self.deck.chats or _has_place(c)]
 
     def action_focus_composer(self) -> None:
         """Leader i: the focus goes to the message box."""
@@ -260,7 +260,7 @@ class DeckBase(Screen[None]):
             column.show_summary(summary, chat in self.unread, show.short_folder(summary.folder), len(queued))
             stops = "esc esc stops" if chat == self.deck.focused else ""
             column.show_doing(show.doing(summary, now, self.doing.get(chat, "")), stops)
-            column.composer.set_hint(show.hint(summary, self.readonly, len(column.feed.asks)))
+            column.composer.set_hint(show.hint(summary, self.readonly, len(column.feed.asks), column.feed.waiting))
 
     def refresh_list(self) -> None:
         """The chat list."""
@@ -331,3 +331,10 @@ def _waiting_files(folder: Path) -> int:
         return sum(1 for entry in os.scandir(folder) if entry.is_file() and not entry.name.startswith("."))
     except OSError:
         return 0
+
+
+def _has_place(chat: ChatSummary) -> bool:
+    """Not an empty chat, nor a task, which has its card in the chat it came from, unless it needs the person."""
+    if chat.origin is not None and chat.origin.kind == "task":
+        return chat.status == "awaiting-permission"
+    return bool(chat.messages or chat.pinned or chat.archived_at)

@@ -31,6 +31,14 @@ def title_of(chat: ChatSummary | None) -> str:
     return safe_name(chat.title if chat else "") or "New chat"
 
 
+INBOUND = (
+    ("accept", "Let them in", "messages from other chats are read"),
+    ("hold", "Hold them for me", "each waits on its card for Pass it on or Dismiss"),
+    ("refuse", "Turn them away", "the chat that wrote is told"),
+)
+INBOUND_SAID = {"accept": "let in", "hold": "held for you", "refuse": "turned away"}
+
+
 class DeckChats(DeckBase):
     """Actions on a chat, most of them the focused one."""
 
@@ -269,6 +277,7 @@ class DeckChats(DeckBase):
             "archive": lambda: self.action_archive(chat),
             "rename": lambda: self.action_rename(chat),
             "delete": lambda: self.action_delete(chat),
+            "inbound": lambda: self.choose_inbound(chat),
         }
         if act in acts:
             acts[act]()
@@ -279,6 +288,21 @@ class DeckChats(DeckBase):
             Choice("pin", "Unpin" if summary and summary.pinned else "Pin", "p"),
             Choice("rename", "Rename", "r"),
             Choice("archive", "Bring back" if summary and summary.archived_at else "Archive", "e"),
+            Choice("inbound", "Messages from other chats", ""),
             Choice("delete", "Delete for ever", "Del"),
         ]
         self.app.push_screen(Picker(title_of(summary), words), lambda picked: acts[picked]() if picked else None)
+
+    def choose_inbound(self, chat: str) -> None:
+        """What becomes of messages that other chats write to this one."""
+        from app.screens.picker import Choice, Picker
+
+        def chosen(picked: str | None) -> None:
+            if picked is not None:
+                made = cmd.SetOptions.model_validate({"chat": chat, "inbound": picked})
+                self.posting.post(made, lambda _: self.say(f"Messages from other chats are {INBOUND_SAID[picked]}"))
+
+        summary = self.chats.get(chat)
+        now = summary.inbound if summary else "accept"
+        choices = [Choice(v, label, f"{note} · now" if v == now else note) for v, label, note in INBOUND]
+        self.app.push_screen(Picker("Messages from other chats", choices), chosen)

@@ -15,7 +15,7 @@ from app.screens import slash
 from app.screens.bindings import bindings
 from app.screens.deck import Deck
 from app.screens.deck_column import DeckColumn
-from app.screens.deck_slash import DeckSlash
+from app.screens.deck_together import DeckTogether
 from app.screens.frames import Frame, Frames
 from app.screens.welcome import Welcome
 from store import events as ev
@@ -36,7 +36,7 @@ FEW_CHATS = 500  # up to so many the list follows every frame; with more, twice 
 LIST_PAUSE = 0.5
 
 
-class DeckScreen(DeckSlash):
+class DeckScreen(DeckTogether):
     """Header, chat list, columns."""
 
     BINDINGS = bindings("deck", priority=True)

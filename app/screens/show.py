@@ -56,8 +56,8 @@ def doing(chat: ChatSummary, now_ms: int, live: str = "") -> str:
     return f"{words} {lasted(past)}" if past >= 1000 else words
 
 
-def hint(chat: ChatSummary, readonly: bool, asks: int) -> str:
-    """What the empty message box says."""
+def hint(chat: ChatSummary, readonly: bool, asks: int, waiting: str = "") -> str:
+    """What the empty message box says; `waiting`: what a let-go wait waits for."""
     if readonly:
         return "read only: nothing can be saved, so nothing can be sent"
     if chat.origin is not None and chat.origin.kind == "import":
@@ -66,4 +66,6 @@ def hint(chat: ChatSummary, readonly: bool, asks: int) -> str:
         return "answer above, or write"
     if chat.turn_id is not None:
         return "write: it waits until this reply ends"
+    if waiting:
+        return f"waiting for {waiting}; you can keep chatting"
     return "write, or / for commands" if chat.messages else "write your first message, or / for commands"

@@ -91,6 +91,9 @@ class FakeSession:
     deleted: list[str] = field(default_factory=list)
     reply: Callable[[str], str] | None = None  # a whole answer at once; None: the turn stays running
 
+    def ready(self) -> None:
+        """The screen is there."""
+
     async def do(self, command: AnyCommand) -> dict[str, Any]:
         self.commands.append(command)
         if self.refuse:

@@ -24,6 +24,9 @@ from store.search import SearchService
 from store.state import KeepState
 from tests.screens.fakes import FakeServices, fake_services
 from tests.screens.seeded import NOW, seeded
+from tests.screens.seeded_together import CARDS, LOGIN, NOTES, together
+from widgets.rows.other_chats_look import OtherChatsLook
+from widgets.rows.task_card import TaskCard
 
 Drive = Callable[[Pilot[int], DeckScreen], Awaitable[None]]
 
@@ -75,7 +78,9 @@ def app_of(scene: Scene, root: Path) -> ShoalApp:
     else:
         home = seeded(root, settings)
         services = home.services
-        chats = [getattr(home, name) for name in scene.columns]
+        if scene.columns == TOGETHER:
+            together(services)
+        chats = [getattr(home, name, name) for name in scene.columns]
         services.store.commit_sync(Batch(changes=[KeepState("", "deck", {"chats": chats, "focus": scene.focus})]))
     services.catalogue = Catalogue()
 
@@ -201,6 +206,15 @@ async def drawer(pilot: Pilot[int], deck: DeckScreen) -> None:
     await pilot.press("f2")
 
 
+async def cards(pilot: Pilot[int], deck: DeckScreen) -> None:
+    """Chats together: the list opened, and the first task's steps."""
+    deck.query_one(OtherChatsLook).press()
+    deck.query(TaskCard).first().press()
+    await settled(pilot)
+    await pilot.pause(0.7)  # the cards' grace is over
+
+
+TOGETHER = (LOGIN, NOTES, CARDS)
 SCENES: dict[str, Scene] = {
     "deck": Scene(nothing),
     "search": Scene(search),
@@ -215,6 +229,7 @@ SCENES: dict[str, Scene] = {
     "models": Scene(models, size=(132, 36)),
     "commands": Scene(commands, size=(132, 36), columns=("venue", "login")),
     "delete": Scene(delete, size=(132, 36)),
+    "together": Scene(cards, columns=TOGETHER, size=(160, 46)),
     "narrow": Scene(nothing, size=(80, 24)),
     "narrow-list": Scene(drawer, size=(80, 24)),
     "tiny": Scene(nothing, size=(20, 5)),
@@ -222,4 +237,16 @@ SCENES: dict[str, Scene] = {
     "light-search": Scene(search, theme="shoal-light"),
     "ansi": Scene(nothing, theme="ansi-dark", size=(132, 40)),
 }
-SHOWN = ("deck", "search", "line", "look", "first-start", "help", "settings", "narrow", "light")  # as screenshots
+# as screenshots
+SHOWN = (
+    "deck",
+    "search",
+    "line",
+    "look",
+    "first-start",
+    "help",
+    "settings",
+    "together",
+    "narrow",
+    "light",
+)

@@ -7,24 +7,33 @@ from store.rows import (
     ChangeRow,
     LookRow,
     MemoryRow,
+    MessageRow,
     NoticeRow,
+    OtherChatsRow,
     PermissionRow,
     ProcessRow,
     SaidRow,
+    TaskRow,
     ToolRow,
     UnknownRow,
+    WaitRow,
 )
 from widgets.row import Row
 
+from .acting_row import ActingRow
 from .answered_row import Answered
 from .change_row import Change
+from .chat_message_card import ChatMessageCard
 from .memory_row import Memory
 from .notice_row import Notice
+from .other_chats_look import OtherChatsLook
 from .past_chats_look import PastChatsLook
 from .process_row import Process
 from .said import Said
+from .task_card import TaskCard
 from .tool_row import ToolCall
 from .unknown_row import Unknown
+from .waiting_row import WaitingRow
 
 
 def widget_for(model: AnyRow, now_ms: int = 0) -> Row:  # noqa: PLR0911 - one match, a case a kind
@@ -48,17 +57,30 @@ def widget_for(model: AnyRow, now_ms: int = 0) -> Row:  # noqa: PLR0911 - one ma
             return Process(model)
         case MemoryRow():
             return Memory(model)
+        case OtherChatsRow():
+            return OtherChatsLook(model)
+        case MessageRow():
+            return ChatMessageCard(model)
+        case WaitRow():
+            return WaitingRow(model)
+        case TaskRow():
+            return TaskCard(model)
 
 
 __all__ = [
+    "ActingRow",
     "Answered",
     "Change",
+    "ChatMessageCard",
     "Memory",
     "Notice",
+    "OtherChatsLook",
     "PastChatsLook",
     "Process",
     "Said",
+    "TaskCard",
     "ToolCall",
     "Unknown",
+    "WaitingRow",
     "widget_for",
 ]
