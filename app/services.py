@@ -177,7 +177,7 @@ async def _over(
                 own=own,
                 client=PageClient(allow=settings.web.allow),
             ),
-            build_tasks(store, clock, delivery, clean, settings=settings),
+            build_tasks(store, clock, delivery, clean, home=home.root, commands=processes.running)[0],
         ]
     )
     registry = Registry([*looking, *files, *shell, *web, *remembering, *extension.tools, *tools])

@@ -3,15 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
-from app.ports import ChatPort, Extension, joined_extensions
-from app.settings import Settings
+from app.ports import ChatPort, Extension
+from app.tasks import room
+from app.tasks.service import Tasks, machine
+from app.tasks.tools import Delegate, ReportResult, StartBackgroundTask, TaskControl, TaskStatus
+from app.tasks.worktrees import Worktrees
 from store.clock import Clock
 from store.log import Store
 
 
 def build_tasks(
-    store: Store, clock: Clock, port: ChatPort, clean: Callable[[str], str], *, settings: Settings
-) -> Extension:
-    """The room's tools, replies that are due, and its commands."""
-    return joined_extensions([])
+    store: Store,
+    clock: Clock,
+    port: ChatPort,
+    clean: Callable[[str], str],
+    *,
+    home: Path,
+    commands: Callable[[], int] = lambda: 0,
+    reading: Callable[[], room.Machine] | None = None,
+) -> tuple[Extension, Tasks]:
+    """The tools, what tasks are told, those that are due, and the commands. `commands`: how many run now."""
+    worktrees = Worktrees(home.with_name(f"{home.name}-worktrees"))
+    tasks = Tasks(store, clock, port, clean, machine=reading or (lambda: machine(commands)), worktrees=worktrees)
+    extension = Extension(
+        tools=(
+            StartBackgroundTask(store, tasks),
+            TaskStatus(store, tasks),
+            TaskControl(store, tasks),
+            Delegate(store, tasks),
+            ReportResult(tasks),
+        ),
+        inboxes=(tasks,),
+        starters=(tasks,),
+        handlers={"task": tasks.decide},
+        ticks=(tasks.arrange,),
+        ready=(tasks.ready,),
+        leaving=(tasks.leaving,),
+        close=(tasks.close,),
+    )
+    return extension, tasks

@@ -17,6 +17,9 @@ from app.services import build_session
 from app.session.delivery import Delivery
 from app.session.desk import Defaults
 from app.session.session import Session
+from app.tasks.build import build_tasks
+from app.tasks.room import Machine
+from app.tasks.service import Tasks
 from app.together.build import build_together
 from app.together.snapshot import Snapshot
 from app.tools.registry import Registry
@@ -48,6 +51,7 @@ class Chats:
     snapshot: Snapshot
     extension: Extension
     folder: Path
+    tasks: Tasks
 
     async def new(self, title: str, *steps: Any, **fields: Any) -> str:
         """A chat that says `steps`."""
@@ -59,6 +63,10 @@ class Chats:
     async def say(self, chat: str, text: str) -> None:
         await self.session.do(cmd.Send(chat=chat, text=text))
         await self.session.settle()
+
+    async def say_and_leave(self, chat: str, text: str) -> None:
+        """Without waiting for the answer."""
+        await self.session.do(cmd.Send(chat=chat, text=text))
 
     async def commit(self, chat: str, *events: ev.Event) -> None:
         await self.store.commit(Batch.of(chat, *events))
@@ -108,7 +116,8 @@ async def open_chats(
     together = build_together(
         store, clock, delivery, secrets.clean, snapshot=snapshot, processes=processes, own=(str(home),)
     )
-    extension = joined_extensions([together, Extension(tools=tuple(tools))])
+    background, made = build_tasks(store, clock, delivery, secrets.clean, home=home, reading=lambda: Machine(4))
+    extension = joined_extensions([together, background, Extension(tools=tuple(tools))])
     found = ScriptedWires(scripted)  # type: ignore[arg-type]
     found._wires = scripted  # type: ignore[assignment]  # so that chats made later find theirs
     session, tasks = build_session(
@@ -125,7 +134,7 @@ async def open_chats(
     if ready:
         session.ready()
     try:
-        yield Chats(session, store, clock, scripted, snapshot, extension, folder)
+        yield Chats(session, store, clock, scripted, snapshot, extension, folder, made)
     finally:
         await session.close()
         await tasks.close()

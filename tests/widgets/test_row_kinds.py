@@ -222,7 +222,7 @@ async def test_a_message_is_copied_as_it_was_written() -> None:
     row = widget_for(said("a", "**bold**", who="assistant"))
     async with Host(row).run_test() as pilot:
         row.focus()
-        await pilot.press("c")
+        await pilot.press("y")
         assert [m.text for m in pilot.app.sent(Row.Copied)] == ["**bold**"]  # type: ignore[attr-defined]
 
 
