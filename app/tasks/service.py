@@ -488,7 +488,7 @@ class Tasks:
             self._since[task.id] = self._clock.steady()
             begun = any(isinstance(s.event, ev.StepStarted) for s in self._store.since_turn(task.chat))
             begin = how if begun else "task"
-            fresh = {"reported": None, "error": None, "summary": "", "ended_at": None}
+            fresh: dict[str, Any] = {"reported": None, "error": None, "summary": "", "ended_at": None}
             await self._put(replace(task, state="queued"), begin=begin, added=more, **fresh)
         await self.arrange()
 

@@ -142,8 +142,6 @@ async def test_stopped_retried_and_continued(tmp_path: Path) -> None:
 
 
 async def test_a_question_is_on_the_card_and_answered_there(tmp_path: Path) -> None:
-    from app.guard.judge import Question  # noqa: F401 - the real guard asks
-
     async with open_chats(tmp_path, tools=[FakeTool("change", "write")]) as chats:
         models(chats, [call("change", {"text": "x"})], ["ok"])
         here = await chats.new("Main", start(model="scripted:task"), ["ok"], mode="auto")

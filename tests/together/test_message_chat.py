@@ -221,8 +221,9 @@ async def test_turned_away_is_not_delivered_and_does_not_count(tmp_path: Path) -
             ("refused", messages.TURNED_AWAY)
         ] * 2
         chain = chats.events(here, "turn.started")[0].chain
-        told = chats.session._extension.starters[0].told(chain)  # type: ignore[attr-defined]
-        assert told.messages == 0
+        found = next(s for s in chats.extension.starters if isinstance(s, messages.Messages))
+        told = found.told(chain)
+        assert told is not None and told.messages == 0
 
 
 async def test_it_is_checked_again_before_it_is_read(tmp_path: Path) -> None:

@@ -251,11 +251,11 @@ async def test_four_waits_a_chat_and_the_fifth_is_refused(tmp_path: Path) -> Non
 async def test_a_task_of_this_chat_until_it_ends(tmp_path: Path) -> None:
     async with open_chats(tmp_path) as chats:
         here = await chats.new("Notes", wait("task", task="k_1"), ["I wait."], ["ok"], wait("task", task="k_2"), ["x"])
-        task = KeptTask("k_1", here, "c_t", "queued", title="Smoke")
+        task = KeptTask("k_1", here, "c_t", "needs-you", title="Smoke")
         other = KeptTask("k_2", "c_other", "c_t2", "running", title="Other")
         await chats.store.commit(Batch(changes=[Put(task), Put(other)]))
         await chats.say(here, "wait")
-        assert shown(chats, here)[0].status == "waiting for room"
+        assert shown(chats, here)[0].status == "waits for the person"
         done = KeptTask("k_1", here, "c_t", "done", title="Smoke", body={"summary": "It burns."})
         event = ev.Task(task_id="k_1", title="Smoke", state="done", rev=2)
         await chats.store.commit(Batch.of(here, event, changes=[Put(done)]))
