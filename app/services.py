@@ -177,7 +177,17 @@ async def _over(
                 own=own,
                 client=PageClient(allow=settings.web.allow),
             ),
-            build_tasks(store, clock, delivery, clean, home=home.root, commands=processes.running)[0],
+            build_tasks(
+                store,
+                clock,
+                delivery,
+                clean,
+                home=home.root,
+                commands=processes.running,
+                routines=settings.routines,
+                model=settings.model,
+                folder=_defaults(settings).folder,
+            )[0],
         ]
     )
     registry = Registry([*looking, *files, *shell, *web, *remembering, *extension.tools, *tools])

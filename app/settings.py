@@ -113,6 +113,17 @@ class ProvidersSettings(Part):
         return [part.api_key.get_secret_value() for part in parts if part.api_key is not None]
 
 
+class RoutineSettings(Part):
+    """A prompt that runs on a schedule, in a chat of its own: `[routines.NAME]`."""
+
+    schedule: str = Field("", description="Five cron words in local time, such as 0 9 * * 1-5.")
+    prompt: str = Field("", description="What is to be done, in your own words.")
+    folder: str = Field("", description="Its work folder. Empty: that of new chats.")
+    mode: Mode = Field("auto", description="plan, ask, auto or full; nobody is there to answer questions.")
+    model: str = Field("", description="Its model. Empty: that of new chats.")
+    on: bool = Field(True, description="Whether it runs.")
+
+
 class Settings(Part):
     """All settings, with their defaults. Precedence: `--set`, the environment (SHOAL_MODEL), settings.toml."""
 
@@ -130,6 +141,7 @@ class Settings(Part):
     providers: ProvidersSettings = ProvidersSettings()
     commands: CommandSettings = CommandSettings()
     web: WebSettings = WebSettings()
+    routines: dict[str, RoutineSettings] = Field({}, description="Prompts on a schedule: [routines.NAME].")
     keys: dict[str, str] = Field({}, description='Keys by what they do: [keys] "search.open" = "ctrl+t"; F1 lists all.')
 
     @field_validator("model")

@@ -291,3 +291,4 @@ ROOM_START_NOW_EXTRA: Final = 2
 ROOM_SETTLING_SECONDS: Final = 60.0  # a task that started later isn't in the readings yet
 ROOM_MORE_AFTER_WAITING: Final = 1.25
 ROOM_PATIENCE_SECONDS: Final = 90.0
+ROUTINE_LOOK_SECONDS: Final = 20.0  # how often it is seen which routines are due

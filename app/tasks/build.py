@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from app.ports import ChatPort, Extension
+from app.settings import RoutineSettings
 from app.tasks import room
+from app.tasks.routines import Routines
 from app.tasks.service import Tasks, machine
 from app.tasks.tools import Delegate, ReportResult, StartBackgroundTask, TaskControl, TaskStatus
 from app.tasks.worktrees import Worktrees
@@ -23,10 +25,23 @@ def build_tasks(
     home: Path,
     commands: Callable[[], int] = lambda: 0,
     reading: Callable[[], room.Machine] | None = None,
+    routines: Mapping[str, RoutineSettings] | None = None,
+    model: str = "offline",
+    folder: str = "",
 ) -> tuple[Extension, Tasks]:
     """The tools, what tasks are told, those that are due, and the commands. `commands`: how many run now."""
     worktrees = Worktrees(home.with_name(f"{home.name}-worktrees"))
     tasks = Tasks(store, clock, port, clean, machine=reading or (lambda: machine(commands)), worktrees=worktrees)
+    timed = Routines(store, clock, port, routines or {}, model=model, folder=folder)
+
+    async def ready() -> None:
+        await tasks.ready()
+        await timed.ready()
+
+    async def tick() -> None:
+        await tasks.arrange()
+        await timed.look()
+
     extension = Extension(
         tools=(
             StartBackgroundTask(store, tasks),
@@ -35,12 +50,12 @@ def build_tasks(
             Delegate(store, tasks),
             ReportResult(tasks),
         ),
-        inboxes=(tasks,),
-        starters=(tasks,),
+        inboxes=(tasks, timed),
+        starters=(tasks, timed),
         handlers={"task": tasks.decide},
-        ticks=(tasks.arrange,),
-        ready=(tasks.ready,),
+        ticks=(tick,),
+        ready=(ready,),
         leaving=(tasks.leaving,),
-        close=(tasks.close,),
+        close=(tasks.close, timed.close),
     )
     return extension, tasks

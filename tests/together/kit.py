@@ -101,7 +101,12 @@ class Chats:
 
 @contextlib.asynccontextmanager
 async def open_chats(
-    path: Path, *, tools: Sequence[Any] = (), wires: dict[str, ScriptedWire] | None = None, ready: bool = True
+    path: Path,
+    *,
+    tools: Sequence[Any] = (),
+    wires: dict[str, ScriptedWire] | None = None,
+    ready: bool = True,
+    routines: Any = None,
 ) -> AsyncIterator[Chats]:
     """A running session over the home `path`, with all of `app/together`."""
     clock = ManualClock()
@@ -116,7 +121,9 @@ async def open_chats(
     together = build_together(
         store, clock, delivery, secrets.clean, snapshot=snapshot, processes=processes, own=(str(home),)
     )
-    background, made = build_tasks(store, clock, delivery, secrets.clean, home=home, reading=lambda: Machine(4))
+    background, made = build_tasks(
+        store, clock, delivery, secrets.clean, home=home, reading=lambda: Machine(4), routines=routines
+    )
     extension = joined_extensions([together, background, Extension(tools=tuple(tools))])
     found = ScriptedWires(scripted)  # type: ignore[arg-type]
     found._wires = scripted  # type: ignore[assignment]  # so that chats made later find theirs
