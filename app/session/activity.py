@@ -15,18 +15,22 @@ from store.models import ChatSummary
 from store.rows import HIDDEN_TOOLS
 from store.text import safe_name, safe_text
 
-ActivityKind = Literal["looks", "commands", "files", "pages", "asks", "outside", "messages", "memories"]
+ActivityKind = Literal[
+    "looks", "commands", "files", "pages", "asks", "outside", "messages", "waits", "tasks", "memories"
+]
 READ_AT_ONCE: Final = 500
 
 # which events each kind of entry is read from
 KINDS: Final[Mapping[ActivityKind, tuple[str, ...]]] = {
-    "looks": ("chats.looked",),
+    "looks": ("chats.looked", "chats.listed"),
     "commands": ("tool.started", "process.started", "process.ended"),
     "files": ("files.changed", "files.restored"),
     "pages": ("tool.started",),
     "asks": ("permission.requested",),
     "outside": ("taint",),
-    "messages": ("forwarded.message",),
+    "messages": ("forwarded.message", "chat.message"),
+    "waits": ("wait",),
+    "tasks": ("task",),
     "memories": ("memory.saved", "memory.forgotten", "memory.decided"),
 }
 _FAMILIES: Final[Mapping[str, ActivityKind]] = {"command": "commands", "password": "commands", "web": "pages"}
@@ -120,6 +124,10 @@ class Activity:
         match stored.event:
             case ev.ChatsLooked() as e:
                 return "looks", self._look(e), ""
+            case ev.ChatsListed() as e:
+                return "looks", self._line(f"Checked on your other chats: {e.working} working"), ""
+            case ev.ChatMessage() | ev.Wait() | ev.Task():
+                return self._kept_current(stored)
             case ev.ToolStarted() as e if e.family in _FAMILIES and (e.effect == "write" or e.family == "web"):
                 return _FAMILIES[e.family], self._line(e.label or e.name), ""
             case ev.ProcessStarted() as e:
@@ -139,6 +147,24 @@ class Activity:
                 return "messages", self._line(f"You put in {e.name}'s words: {e.text}"), ""
             case ev.MemorySaved() | ev.MemoryForgotten() | ev.MemoryDecided():
                 return self._memory(stored)
+        return None
+
+    def _kept_current(self, stored: ev.Stored) -> tuple[ActivityKind, str, str] | None:
+        """A message, a wait or a task: once, where it began, with how it stands now."""
+        events = self._store.events_of_row(stored.chat, stored.event.row() or "")
+        if not events or events[0].id != stored.id:
+            return None
+        match events[-1].event:
+            case ev.ChatMessage() as e:
+                who = f"To “{e.other.title}”" if e.direction == "to" else f"From “{e.other.title}”, another chat"
+                head = who if not e.stop else f"{who}, stopping a reply"
+                note = _ANSWERS[None] if e.state == "held" and e.direction == "from" else e.state
+                return "messages", self._line(f"{head}: {e.text}"), note
+            case ev.Wait() as e:
+                note = {"watching": "still waiting", "timed-out": "gave up"}.get(e.wait.state, e.wait.state)
+                return "waits", self._line(f"Waited for {e.wait.title}"), note
+            case ev.Task() as e:
+                return "tasks", self._line(f"Task: {e.title}"), _ANSWERS[None] if e.state == "needs-you" else e.state
         return None
 
     def _look(self, look: ev.ChatsLooked) -> str:
