@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import Final
 
 from store import ranking
 from store.index import Sizes
 from store.ranking import Finds, Weights
 
 _score = attrgetter("score")
+_FAR: Final = 2  # places between lines that are near each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +42,28 @@ class FoundChat:
 def group(lines: Lines, idfs: Sequence[float], sizes: Sizes, weights: Weights = ranking.PRODUCT) -> list[FoundChat]:
     """Chats best first, newest first where equal; the lines' scores have grown by their neighbours'."""
     chats = lines.chats
-    if weights.neighbour:
-        _add_neighbours(lines, weights)
+    counted = Counter(chats)
+    several = [row for row, no in enumerate(chats) if counted[no] > 1]
+    if weights.neighbour and several:
+        _add_neighbours(lines, several, weights)
     scores = lines.scores
-    found: dict[int, FoundChat] = {}
     # rows are newest first and the sort is stable, so the newest of equal ones comes first
-    for row in sorted(range(len(chats)), key=scores.__getitem__, reverse=True):
+    best_first = sorted(range(len(chats)), key=scores.__getitem__, reverse=True)
+    of_several = set(several)
+    found: dict[int, FoundChat] = {}
+    ordered: list[FoundChat] = []
+    for row in best_first:
         no = chats[row]
-        chat = found.get(no)
+        chat = found.get(no) if row in of_several else None  # most chats have one line: nothing to look up
         if chat is None:
-            found[no] = FoundChat(no, scores[row], [row])
-        else:
-            if len(chat.rows) < len(ranking.DECAY):
-                chat.score += ranking.DECAY[len(chat.rows)] * scores[row]
-            chat.rows.append(row)
-    ordered = sorted(found.values(), key=_score, reverse=True)
+            ordered.append(chat := FoundChat(no, scores[row], [row]))
+            if row in of_several:
+                found[no] = chat
+            continue
+        if len(chat.rows) < len(ranking.DECAY):
+            chat.score += ranking.DECAY[len(chat.rows)] * scores[row]
+        chat.rows.append(row)
+    ordered.sort(key=_score, reverse=True)
     if not weights.chat:
         return ordered
     # what is added is never below 0: the best stay above the rest, and only they are put in order again
@@ -87,17 +97,17 @@ def _add_chats(
                 chat.score += weight * tf / (tf + norm)
 
 
-def _add_neighbours(lines: Lines, weights: Weights) -> None:
-    """A line gains from the better of the lines next to it, and of those next but one."""
-    many = {no for no, n in Counter(lines.chats).items() if n > 1}
-    if not many:
-        return
-    places, scores = lines.places, lines.scores
-    keys = {(no << 32) + places[row]: row for row, no in enumerate(lines.chats) if no in many}
-    # few lines have a neighbour that was found too; sets tell which, quicker than four look-ups for every line
-    nexts = keys.keys() & {k + 1 for k in keys}
-    nexts_but_one = keys.keys() & {k + 2 for k in keys}
-    gaining = {*nexts, *(k - 1 for k in nexts), *nexts_but_one, *(k - 2 for k in nexts_but_one)}
+def _add_neighbours(lines: Lines, rows: Sequence[int], weights: Weights) -> None:
+    """A line gains from the better of the lines next to it, and of those next but one. `rows`: where that may be."""
+    chats, places, scores = lines.chats, lines.places, lines.scores
+    keys = {(chats[row] << 32) + places[row]: row for row in rows}
+    near_to = sorted(keys)
+    gaining: set[int] = set()
+    # few lines have a neighbour that was found too; side by side in this order they are seen at once
+    for a, b in itertools.pairwise(near_to):
+        if b - a <= _FAR:
+            gaining.add(a)
+            gaining.add(b)
     get = {k: scores[keys[k]] for k in gaining}.get
     near, far = weights.neighbour, weights.further
     for k in gaining:

@@ -11,6 +11,7 @@ from typing import Final
 
 from store import db, vocab, words
 from store.models import Span, Who
+from store.places import Places
 from store.projection import PROJECTION_VERSION, SaidLine
 
 SCHEMA_VERSION: Final = 1
@@ -182,12 +183,14 @@ def save_entry(conn: db.Connection, entry: ChatEntry) -> None:
     )
 
 
-def write(conn: db.Connection, items: Iterable[tuple[ChatEntry, Prepared]], first: int) -> int:
+def write(
+    conn: db.Connection, items: Iterable[tuple[ChatEntry, Prepared]], first: int, places: Places | None = None
+) -> int:
     """Write lines under ids from `first` on, counting them into their entries; answers the next free id.
 
     A line whose anchor the chat already has is left out (an event can't come twice, a rebuilt part may).
     """
-    rows: list[tuple[object, ...]] = []
+    rows: list[tuple[int, int, int, int, int, int, str, str | None]] = []
     full: list[tuple[int, str, str]] = []
     aside: list[tuple[int, str | None, str | None]] = []
     for entry, p in items:
@@ -200,6 +203,8 @@ def write(conn: db.Connection, items: Iterable[tuple[ChatEntry, Prepared]], firs
         entry.lines += 1
         entry.words += length
         first += 1
+    if places is not None:
+        places.add((row[0], row[1:5]) for row in rows)
     conn.executemany("INSERT INTO msg(id, chat, pos, who, len, at, anchor, name) VALUES (?,?,?,?,?,?,?,?)", rows)
     conn.executemany("INSERT INTO f(docid, text, extra) VALUES (?,?,?)", full)
     conn.executemany("INSERT INTO aside(id, spans, shown) VALUES (?,?,?)", aside)

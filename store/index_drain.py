@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from store import db, index, index_build, said
 from store.limits import INDEX_DRAIN_MESSAGES, INDEX_DRAIN_SECONDS
 from store.models import ChatSummary
+from store.places import Places
 from store.projection import project
 
 
@@ -35,6 +36,7 @@ def write(
     ready: list[index.Prepared],
     last_id: int,
     store_uuid: str,
+    places: Places | None = None,
 ) -> tuple[index.ChatEntry, list[index.Prepared], Counter[str]]:
     """Add lines to a chat; answers its new entry, the lines that weren't there yet, and their words."""
     with _transaction(conn):
@@ -46,7 +48,9 @@ def write(
         grown = index.ChatEntry(entry.no, summary.id, last_id, entry.store_uuid, entry.lines, entry.words)
         grown.private, grown.folder = summary.private, summary.folder
         ready = index_build.unlike(ready)
-        index.write(conn, ((grown, p) for p in ready), index.next_id(conn))
+        # an id is never given twice: what was found under it before would be looked up as another line
+        first = max(index.next_id(conn), places.end if places else 0)
+        index.write(conn, ((grown, p) for p in ready), first, places)
         counted = index.count_terms(conn, ready)
         index.save_entry(conn, grown)
     return grown, ready, counted

@@ -16,6 +16,7 @@ from store.errors import StoreError
 from store.events import ChatCreated, OptionsChanged, Stored
 from store.index_lock import IndexLock
 from store.limits import INDEX_TURN_SECONDS
+from store.places import Places
 from store.projection import SAID_TYPES
 from store.typo_keeper import TypoKeeper
 
@@ -60,6 +61,8 @@ class Indexer:
         self.sizes = index.Sizes(self.by_no)
         self.speakers: set[str] = set()  # folded words of people's names
         self.typos = TypoKeeper(folder)
+        self._places = Places()
+        self._searched = False
         self.enhanced = index.has_enhanced_syntax()
         self.private: set[str] = set()
         self._spans = spans
@@ -143,6 +146,14 @@ class Indexer:
     def is_ready(self) -> bool:
         """Whether everything said is indexed; costs nothing, unlike `status`, which counts."""
         return self._state != "unavailable" and self._quiet.is_set()
+
+    def places_of(self, path: Path) -> Places | None:
+        """Where the lines of that file are; read in after the first search, as a start shouldn't wait for it."""
+        if not self._searched:
+            self._searched = True
+            self._wake.set()
+        places = self._places
+        return places if places.path == path else None
 
     def wait(self, seconds: float) -> bool:
         """Wait until nothing is left to index; answers whether it is so."""
@@ -245,11 +256,22 @@ class Indexer:
                         self._quiet.set()
                 if idle and self.log.readonly:
                     return  # up to date; whoever writes the log may keep it now
-                if idle and not self._stopping:
+                if idle and not self._stopping and not self._reading_places():
                     self._wake.wait()
         finally:
             if self._conn is not None:
                 self._conn.close()
+
+    def _reading_places(self) -> bool:
+        """Read some more lines' places, while nothing else is to do; answers whether there is more."""
+        if not self._searched or self._conn is None or self._places.whole:
+            return False
+        self._guarded(self._read_places)
+        return not self._places.whole and self._state != "unavailable"
+
+    def _read_places(self) -> None:
+        if self._conn is not None:
+            self._places.load(self._conn)
 
     def _guarded(self, step: Callable[[], None]) -> None:
         """Run a step; damage leads to one rebuild a run, anything else that fails makes search unavailable in words."""
@@ -264,6 +286,7 @@ class Indexer:
 
     def _failed(self) -> None:
         """A step met damage: heal what can be healed, once a run."""
+        self._quiet.clear()
         if self._broken is None:
             self._broken = self.path
         try:
@@ -329,6 +352,7 @@ class Indexer:
         self.speakers = index.speakers(conn)
         self.private |= {e.chat for e in known.values() if e.private}
         self.path = path
+        self._places = Places(path)
         self.typos.use(path)
         self.generation += 1
         if old_conn is not None:
@@ -388,7 +412,7 @@ class Indexer:
             entry = None
         after = entry.last_id if entry else 0
         ready, last_id, done = index_drain.some(self.log, self._spans, chat, after)
-        grown, written, counted = index_drain.write(conn, summary, entry, ready, last_id, self._uuid)
+        grown, written, counted = index_drain.write(conn, summary, entry, ready, last_id, self._uuid, self._places)
         self.entries[chat] = self.by_no[grown.no] = grown
         self.speakers.update(w for p in written if p.line.name for w in words.tokens(p.line.name))
         self.typos.add(counted)

@@ -39,10 +39,9 @@ class Seat:
             if path is None:
                 raise Unready
             conn = ranking.open_index(path)
-            self._core, self._generation = (
-                Core(conn, owner.enhanced, owner.sizes, owner.by_no, owner.speakers, owner.typos.get),
-                generation,
-            )
+            core = Core(conn, owner.enhanced, owner.sizes, owner.by_no, owner.speakers, owner.typos.get)
+            core.places = owner.places_of(path)
+            self._core, self._generation = core, generation
         return self._core
 
     def interrupt(self) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from store import dates, db, fuzzy, grouping, query, ranking, repair, words
 from store.index import WHO_CODE, ChatEntry, Sizes
 from store.limits import AND_ENOUGH_CHATS, FEW_CHATS, OR_BUDGET, PALETTE_NEWEST
 from store.models import Match, Who
+from store.places import Places
 
 FLOOR: Final = 0.2  # of what the query's words weigh, the best line must have; else nothing was said about it
 FLOOR_WORDS: Final = 3  # shorter queries are answered with whatever is near
@@ -69,6 +70,7 @@ class Core:
     typos: Callable[[], fuzzy.Typos | None] = lambda: None
     weights: ranking.Weights = ranking.PRODUCT
     stopped: bool = False  # by the time limit
+    places: Places | None = None  # of the lines of this file
 
     # -- MATCH expressions
 
@@ -97,15 +99,10 @@ class Core:
         """The newest `limit` lines of a MATCH expression (whose first `left_out` phrases don't count), ranked."""
         named = {t for g in groups for f in g.forms for t in f.terms if t in self.speakers} if self.speakers else set()
         more = (", m.at" if days else "") + (", m.name" if named else "")  # a column costs, over thousands of rows
-        rows = self.conn.execute(
-            f"SELECT f.docid, m.chat, m.pos, m.who, m.len, matchinfo(f, '{ranking.MATCHINFO}'){more} "
-            f"FROM f CROSS JOIN msg m ON m.id = f.docid WHERE f MATCH ?{self._limits(filters)} "
-            "ORDER BY f.docid DESC LIMIT ?",
-            (match, limit),
-        ).fetchall()
-        if not rows:
+        candidates = self._candidates(match, self._limits(filters), limit, more)
+        if not candidates:
             return Retrieved(groups=groups)
-        docids, chats, places, who, lengths, blobs, *asked_for = zip(*rows, strict=True)
+        docids, blobs, chats, places, who, lengths, *asked_for = candidates
         phrases = [(i, f.weight) for i, g in enumerate(groups) for f in g.forms]
         finds = ranking.Finds(blobs, [*[None] * left_out, *phrases])
         idfs = [ranking.idf(finds.lines, g.df, clipped=self.weights.clipped) for g in groups]
@@ -121,7 +118,27 @@ class Core:
             scores = [s * more_by if n in by_them else s for s, n in zip(scores, names, strict=True)]
         lines = grouping.Lines(docids, chats, places, scores, finds)
         found = grouping.group(lines, idfs, self.sizes, self.weights)
-        return Retrieved(found, lines, groups, idfs, "exact", len(rows), len(rows) >= limit)
+        return Retrieved(found, lines, groups, idfs, "exact", len(docids), len(docids) >= limit)
+
+    def _candidates(self, match: str, limits: str, limit: int, more: str) -> Sequence[Sequence[Any]]:
+        """Columns of the newest lines: id, matchinfo, chat, place, who, words, and what else is asked for."""
+        info = f"matchinfo(f, '{ranking.MATCHINFO}')"
+        if self.places is not None and self.places.whole and not (limits or more):
+            rows = self.conn.execute(
+                f"SELECT docid, {info} FROM f WHERE f MATCH ? ORDER BY docid DESC LIMIT ?", (match, limit)
+            ).fetchall()
+            if not rows:
+                return ()
+            docids, blobs = zip(*rows, strict=True)
+            where = self.places.of(docids)
+            if where is not None:
+                return (docids, blobs, *where)
+        rows = self.conn.execute(
+            f"SELECT f.docid, {info}, m.chat, m.pos, m.who, m.len{more} "
+            f"FROM f CROSS JOIN msg m ON m.id = f.docid WHERE f MATCH ?{limits} ORDER BY f.docid DESC LIMIT ?",
+            (match, limit),
+        ).fetchall()
+        return tuple(zip(*rows, strict=True))
 
     def _limits(self, filters: Filters) -> str:
         """The filters as conditions; for a single chat also between which ids its lines are: others are skipped."""

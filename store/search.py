@@ -89,6 +89,7 @@ class SearchService:
         if lane == "tools" and not self._indexer.wait(0):
             await self.caught_up(CATCH_UP_WAIT_SECONDS)
         run = self._typing.run if lane == "typing" else self._tools.run
+        read = self._indexer.path
         try:
             return self._with_status(await run(lambda core: self._search(core, asked)))
         except Superseded:
@@ -96,18 +97,19 @@ class SearchService:
         except Unready:
             return self._cant(asked)
         except db.DatabaseError as error:
-            self._broke(error)
+            self._broke(error, read)
             return self._cant(asked)
 
     def search_sync(self, asked: SearchQuery) -> SearchAnswer:
         """`search` on the tools lane, for the command line."""
         self._indexer.wait(CATCH_UP_WAIT_SECONDS)
+        read = self._indexer.path
         try:
             return self._with_status(self._tools.run_now(lambda core: self._search(core, asked)))
         except Unready:
             return self._cant(asked)
         except db.DatabaseError as error:
-            self._broke(error)
+            self._broke(error, read)
             return self._cant(asked)
 
     def _search(self, core: Core, asked: SearchQuery) -> SearchAnswer:
@@ -156,9 +158,10 @@ class SearchService:
         words = self.status().words
         return words if words == REBUILDING_WORDS else None
 
-    def _broke(self, error: db.DatabaseError) -> None:
+    def _broke(self, error: db.DatabaseError, read: Path | None) -> None:
+        """`read`: the file at the beginning; where it was replaced meanwhile, it is no longer the one to mend."""
         if not db.is_busy(error):
-            self._indexer.report_broken(self._indexer.path)
+            self._indexer.report_broken(read)
 
     # -- reading
 
@@ -204,10 +207,11 @@ class SearchService:
         return await asyncio.get_running_loop().run_in_executor(None, work)
 
     async def _read(self, work: Callable[[Core], T], cant: Callable[[str], T]) -> T:
+        read = self._indexer.path
         try:
             return await self._tools.run(work)
         except Unready:
             return cant(self.status().words or REBUILDING_WORDS)
         except db.DatabaseError as error:
-            self._broke(error)
+            self._broke(error, read)
             return cant(BROKEN_WORDS if self.status().state == "unavailable" else REBUILDING_WORDS)

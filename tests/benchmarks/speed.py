@@ -15,9 +15,11 @@ from typing import Any
 
 from store import db, index, query, ranking
 from store import events as ev
+from store.indexer import Indexer
 from store.limits import OR_BUDGET, SEARCH_CACHE_KIB
 from store.log import Batch, NewEvent, Store
 from store.models import SearchQuery
+from store.places import Places
 from store.projection import SaidLine
 from store.retrieve import Core, Filters
 from store.search import SearchService
@@ -193,13 +195,23 @@ def measure(lines: int) -> Iterator[dict[str, Any]]:
         owner = service._indexer
         assert owner.path is not None
         conn = ranking.open_index(owner.path)
-        core = Core(conn, owner.enhanced, owner.sizes, owner.by_no, owner.speakers)
+        core = Core(conn, owner.enhanced, owner.sizes, owner.by_no, owner.speakers, places=read_places(owner))
         yield from classes(core, other, Classes(conn, lines, texts), lines)
         yield from paths(service, core, Classes(conn, lines, texts, seed=6), lines)
         conn.close()
         other.close()
         service.close_sync()
         store.close()
+
+
+def read_places(owner: Indexer) -> Places | None:
+    """Where the lines are, as a lane has it soon after its first search."""
+    assert owner.path is not None
+    places = owner.places_of(owner.path)
+    until = time.monotonic() + 60
+    while places is not None and not places.whole and time.monotonic() < until:
+        time.sleep(0.01)
+    return places
 
 
 def classes(core: Core, other: sqlite3.Connection, asked: Classes, lines: int) -> Iterator[dict[str, Any]]:
