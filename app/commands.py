@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from store.events import Mode
 from store.limits import (
     CHAT_ID_CHARS,
+    EXPLORER_QUERY_CHARS,
     MESSAGE_CHARS,
     TASK_INSTRUCTIONS_CHARS,
     TITLE_CHARS,
@@ -214,6 +215,23 @@ class DecideChain(Command):
     action: Literal["stop"] = "stop"
 
 
+class Explore(Command):
+    """Explore the history of the chat's project. `given`: the person's own command line takes consent as given."""
+
+    do: Literal["explore"] = "explore"
+    chat: str
+    query: str = Field(min_length=1, max_length=EXPLORER_QUERY_CHARS)
+    given: bool = False
+
+
+class SetConsent(Command):
+    """Whether one of the explorer's two tools asks first."""
+
+    do: Literal["consent"] = "consent"
+    tool: str
+    value: Literal["always", "ask", "never"]
+
+
 AnyCommand = (
     NewChat
     | Send
@@ -238,6 +256,8 @@ AnyCommand = (
     | DecideWait
     | DecideTask
     | DecideChain
+    | Explore
+    | SetConsent
 )
 
 

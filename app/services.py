@@ -15,11 +15,13 @@ from app.assistant.loop import StepLoop
 from app.guard import quoting, secrets
 from app.guard.redactor import Redactor
 from app.guard.vault import HandedOut, Vault
+from app.history.explorer.build import build_explorer
+from app.history.explorer.entitlement import Consents, Entitlements
 from app.history.read_chat import ReadChat
 from app.history.search_chats import SearchChats
 from app.history.surface import SurfaceGate
 from app.paths import Home
-from app.ports import Extension, Inbox, Turn, Wires, joined_extensions
+from app.ports import Extension, Inbox, Turn, TurnContext, Wires, joined_extensions
 from app.providers.endpoints import PRESETS
 from app.providers.offline import OfflineWire
 from app.providers.wires import WireFinder
@@ -31,7 +33,7 @@ from app.session.passwords import KeepsValues
 from app.session.processes import EndsProcesses
 from app.session.session import Catching, Session
 from app.session.undoing import FileChanges
-from app.settings import SERVERS, Settings
+from app.settings import SERVERS, Settings, save
 from app.tasks.build import build_tasks
 from app.together.build import build_together
 from app.together.lines import EditWatch
@@ -146,7 +148,11 @@ async def _over(
     vault, handed = Vault(home.vault, redactor), HandedOut()
     await vault.start()
     remembering: list[Tool] = [*memory.tools, UsePassword(vault, handed, clean)]
-    surface = SurfaceGate(settings.history.surface)
+    entitlements = Entitlements.of_settings(settings, wires)
+    consents = Consents.of_settings(settings, lambda tool, value: save(home, {f"explorer.consent.{tool}": value}))
+    surface = SurfaceGate(
+        settings.history.surface, pro=lambda ctx: entitlements.of(_model_of(store, ctx)).pro, consent=consents.of
+    )
     bounds = Bounds.of(home.root, Home.default().root)
     tracker = ChangeTracker(store, home.root, bounds)
     undo = Undo(store, clock, tracker, bounds)
@@ -167,6 +173,7 @@ async def _over(
     delivery = Delivery()
     extension = joined_extensions(
         [
+            build_explorer(store, search, clock, wires, crossing, entitlements, surface, consents)[0],
             build_together(
                 store,
                 clock,
@@ -295,6 +302,12 @@ def build_session(
 
 def _defaults(settings: Settings) -> Defaults:
     return Defaults(settings.model, settings.mode, settings.folder or os.getcwd())
+
+
+def _model_of(store: Store, ctx: TurnContext) -> str:
+    """The chat's own model."""
+    summary = store.summary(ctx.chat)
+    return summary.model if summary is not None else ""
 
 
 def _titles(store: Store) -> list[tuple[str, str]]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
-from typing import Final
+from itertools import repeat
+from operator import mul
+from typing import Final, NamedTuple
 
 from store import ranking
 from store.index import Sizes
 from store.ranking import Finds, Weights
 
-_score = attrgetter("score")
 _FAR: Final = 2  # places between lines that are near each other
 
 
@@ -28,73 +28,77 @@ class Lines:
     finds: Finds
 
 
-class FoundChat:
+class FoundChat(NamedTuple):
     """A chat with the rows of its lines, best first."""
 
-    __slots__ = ("no", "rows", "score")
-
-    def __init__(self, no: int, score: float, rows: list[int]) -> None:
-        self.no = no
-        self.score = score
-        self.rows = rows
+    no: int
+    score: float
+    rows: list[int]
 
 
 def group(lines: Lines, idfs: Sequence[float], sizes: Sizes, weights: Weights = ranking.PRODUCT) -> list[FoundChat]:
     """Chats best first, newest first where equal; the lines' scores have grown by their neighbours'."""
-    chats = lines.chats
+    chats, scores = lines.chats, lines.scores
     counted = Counter(chats)
-    several = [row for row, no in enumerate(chats) if counted[no] > 1]
+    several = [row for row, no in enumerate(chats) if counted[no] > 1] if len(counted) < len(chats) else []
     if weights.neighbour and several:
         _add_neighbours(lines, several, weights)
-    scores = lines.scores
     # rows are newest first and the sort is stable, so the newest of equal ones comes first
-    best_first = sorted(range(len(chats)), key=scores.__getitem__, reverse=True)
-    of_several = set(several)
-    found: dict[int, FoundChat] = {}
-    ordered: list[FoundChat] = []
-    for row in best_first:
-        no = chats[row]
-        chat = found.get(no) if row in of_several else None  # most chats have one line: nothing to look up
-        if chat is None:
-            ordered.append(chat := FoundChat(no, scores[row], [row]))
-            if row in of_several:
-                found[no] = chat
-            continue
-        if len(chat.rows) < len(ranking.DECAY):
-            chat.score += ranking.DECAY[len(chat.rows)] * scores[row]
-        chat.rows.append(row)
-    ordered.sort(key=_score, reverse=True)
-    if not weights.chat:
-        return ordered
-    # what is added is never below 0: the best stay above the rest, and only they are put in order again
-    best = ordered[: ranking.CHATS_WEIGHED]
-    _add_chats(best, lines.finds.columns, idfs, sizes, weights)
-    best.sort(key=_score, reverse=True)
-    ordered[: len(best)] = best
-    return ordered
+    heads = sorted(range(len(chats)), key=scores.__getitem__, reverse=True)
+    worth = scores.copy()  # of a chat, by the row of its best line
+    rows_of = _rows_of(several, lines)
+    if rows_of:
+        followers = {row for rows in rows_of.values() for row in rows[1:]}
+        heads = [row for row in heads if row not in followers]
+        for row, rows in rows_of.items():
+            worth[row] = sum(map(mul, ranking.DECAY, map(scores.__getitem__, rows)))
+        heads.sort(key=worth.__getitem__, reverse=True)
+    if weights.chat:
+        # what is added is never below 0: the best stay above the rest, and only they are put in order again
+        best = heads[: ranking.CHATS_WEIGHED]
+        _add_chats(best, rows_of, lines, idfs, sizes, weights, worth)
+        best.sort(key=worth.__getitem__, reverse=True)
+        heads[: len(best)] = best
+    found = zip(map(chats.__getitem__, heads), map(worth.__getitem__, heads), _lists(heads, rows_of), strict=True)
+    return list(map(tuple.__new__, repeat(FoundChat), found))  # hundreds: three times as fast as FoundChat(…)
+
+
+def _rows_of(several: Sequence[int], lines: Lines) -> dict[int, list[int]]:
+    """The rows of each chat that has several, best first, by the best."""
+    by_chat: dict[int, list[int]] = {}
+    for row in sorted(several, key=lines.scores.__getitem__, reverse=True):
+        by_chat.setdefault(lines.chats[row], []).append(row)
+    return {rows[0]: rows for rows in by_chat.values()}
+
+
+def _lists(heads: Sequence[int], rows_of: Mapping[int, list[int]]) -> list[list[int]]:
+    return [rows_of.get(row) or [row] for row in heads]
 
 
 def _add_chats(
-    chats: Sequence[FoundChat],
-    columns: Sequence[Sequence[float]],
+    heads: Sequence[int],
+    rows_of: Mapping[int, list[int]],
+    lines: Lines,
     idfs: Sequence[float],
     sizes: Sizes,
     weights: Weights,
+    worth: list[float],
 ) -> None:
     """A chat of some length gains what its found lines say together, as BM25 of a text as long as the chat."""
-    k1, average = weights.chat_k1, sizes.average()
+    k1, average, chats = weights.chat_k1, sizes.average(), lines.chats
     fixed, by_length = k1 * (1.0 - weights.chat_b), k1 * weights.chat_b / average
-    weighed = [(column, weights.chat * idf * (k1 + 1.0)) for column, idf in zip(columns, idfs, strict=True)]
-    for chat in chats:
-        count, words = sizes.of(chat.no)
+    weighed = [(column, weights.chat * idf * (k1 + 1.0)) for column, idf in zip(lines.finds.columns, idfs, strict=True)]
+    for head in heads:
+        count, words = sizes.of(chats[head])
         if count < ranking.CHAT_LINES_FROM:
             continue
         norm = fixed + by_length * words
-        rows = chat.rows
+        rows = rows_of.get(head)
+        gain = 0.0
         for column, weight in weighed:
-            tf = column[rows[0]] if len(rows) == 1 else sum([column[r] for r in rows])
-            if tf:
-                chat.score += weight * tf / (tf + norm)
+            tf = column[head] if rows is None else sum([column[r] for r in rows])
+            gain += weight * tf / (tf + norm)
+        worth[head] += gain
 
 
 def _add_neighbours(lines: Lines, rows: Sequence[int], weights: Weights) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
@@ -48,11 +49,12 @@ class Places:
             for docid, place in lines:
                 self._put(docid, place)
 
-    def of(self, docids: Sequence[int]) -> tuple[list[int], list[int], list[int], list[int]] | None:
+    def of(self, docids: Sequence[int]) -> tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[int]] | None:
         """Chats, places, who and words of lines given newest first; None where one isn't known."""
         if docids[0] >= self.end:
             return None
-        chats, places, who, lengths = (list(map(column.__getitem__, docids)) for column in self._columns)
+        pick = itemgetter(*docids, docids[0])  # one more, as a single one wouldn't come as a tuple
+        chats, places, who, lengths = (pick(column)[:-1] for column in self._columns)
         return chats, places, who, lengths
 
     def _put(self, docid: int, place: Sequence[int]) -> None:

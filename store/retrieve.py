@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import mul
 from typing import Any, Final
 
 from store import dates, db, fuzzy, grouping, query, ranking, repair, words
@@ -110,7 +111,7 @@ class Core:
             idfs.append(_said_then(finds, [max(d.nearness(at) for d in days) for at in asked_for[0]]))
         scores = ranking.line_scores(finds, lengths, idfs, self.weights)
         of_who = self.weights.who
-        scores = [s * of_who[w] for s, w in zip(scores, who, strict=True)]
+        scores = list(map(mul, scores, map(of_who.__getitem__, who)))
         if named:
             names = asked_for[-1]
             by_them = {n for n in set(names) if n and not named.isdisjoint(words.tokens(n))}

@@ -134,6 +134,13 @@ class TaskRow(Row):
 
 
 @dataclass(frozen=True, slots=True)
+class ExploredRow(Row):
+    """A run of the history explorer, as it stands: the explore card."""
+
+    run: ev.HistoryExplored | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class UnknownRow(Row):
     """An event of a newer Shoal."""
 
@@ -153,13 +160,14 @@ AnyRow = (
     | MessageRow
     | WaitRow
     | TaskRow
+    | ExploredRow
     | UnknownRow
 )
 Rows = dict[str, AnyRow]
 
 # the rows of their looks, memories, messages, waits and tasks stand for them
 HIDDEN_TOOLS = frozenset(
-    {"search_chats", "read_chat", "remember", "forget"}
+    {"search_chats", "read_chat", "explore_chat_history", "remember", "forget"}
     | {"list_chats", "message_chat", "stop_chat", "wait_for", "start_background_task", "delegate"}
 )
 
@@ -243,6 +251,8 @@ def _next_row(old: AnyRow | None, key: str, stored: ev.Stored) -> AnyRow | None:
             return MessageRow(key, at, seq, e)
         case ev.Wait() as e:
             return WaitRow(key, at, seq, e.wait)
+        case ev.HistoryExplored() as e:
+            return ExploredRow(key, at, seq, e)
         case ev.Task() as e:
             newer = not isinstance(old, TaskRow) or old.task is None or e.rev >= old.task.rev
             return TaskRow(key, at, seq, e) if newer else old

@@ -13,6 +13,7 @@ from importlib import import_module
 COMMANDS = {
     "ask": "one turn: print the assistant's answer",
     "search": "find lines in all chats",
+    "explore": "explore the earlier chats of a project for one question",
     "import": "take in chats from a file",
     "export": "write a chat out",
     "doctor": "look after the data: where it lies, whether it is whole",

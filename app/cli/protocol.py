@@ -15,7 +15,6 @@ from store.models import Who
 from store.text import safe_text
 
 PROTOCOL = 1
-LATER = frozenset({"consent", "explore"})  # commands that arrive with a later issue
 YEAR_SECONDS = 366 * 86_400
 
 
@@ -95,8 +94,6 @@ def command_of(line: bytes) -> tuple[str | None, Command]:
     if ref is not None and not isinstance(ref, str):
         raise Refused(None, "“ref” must be a string.")
     do = body.get("do")
-    if do in LATER if isinstance(do, str) else False:
-        raise Refused(ref, f"“{do}” is not in this version.")
     cls = COMMANDS.get(do) if isinstance(do, str) else None
     if cls is None:
         what = f"There is no command “{safe_text(do, one_line=True, limit=40)}”" if isinstance(do, str) else "No “do”"
@@ -263,7 +260,25 @@ class ChainOk(LastIdOk):
     stopped: list[str]
 
 
+class ReportOk(Ok):
+    """explore: the report."""
+
+    query: str
+    outcome: Literal["complete", "no_match", "partial"]
+    summary: str
+    findings: list[dict[str, Any]]
+    conflicts: list[dict[str, Any]]
+    missing_coverage: list[str]
+    index_status: Literal["ready", "indexing"]
+    confidence: Literal["high", "medium", "low"]
+    action: str
+    archival_content: bool
+    partial_reason: str | None = None
+
+
 REPLIES: dict[str, type[Ok]] = {
+    "explore": ReportOk,
+    "consent": EmptyOk,
     "message": StateOk,
     "wait": StateOk,
     "task": TaskOk,

@@ -14,7 +14,7 @@ from app.history.budget import fit_lines, fit_read
 from app.history.looked import carried, looked
 from app.history.search_chats import BAD_TEXT, BROKEN, THIS_CHAT, Chats, Searcher
 from app.history.surface import READ, SurfaceGate
-from app.ports import ToolOutcome, TurnContext
+from app.ports import CallFacts, ToolOutcome, TurnContext
 from app.tools.base import compact
 from store.events import ContextCompacted, Stored
 from store.limits import CHAT_ID_CHARS, MESSAGE_ID_CHARS, READ_LINES
@@ -94,6 +94,12 @@ class ReadChat:
     def label(self, args: BaseModel) -> str:
         """Plain words for what is going on."""
         return "Reading an earlier chat"
+
+    async def facts(self, args: BaseModel, ctx: TurnContext) -> CallFacts:
+        """On the explorer surface it may be one that asks, in every mode; on the direct one it never does."""
+        asks = self._gate.surface == "explorer" and self._gate.consent(self.name) == "ask"
+        summary = "Read an earlier chat: the selected text goes to this chat's model" if asks else self.label(args)
+        return CallFacts(self.name, self.family, self.effect, summary, consent=asks)
 
     async def run(self, args: BaseModel, ctx: TurnContext, call_id: str) -> ToolOutcome:
         """One read; a refusal, a failure and "that's this chat" are sentences and leave nothing in the log."""

@@ -47,10 +47,13 @@ class SurfaceGate:
 
     surface: Surface = "direct"
     pro: Callable[[TurnContext], bool] = lambda _ctx: False
+    consent: Callable[[str], str] = lambda _name: "always"  # of the explorer surface's tools
 
     def refusal(self, name: str, ctx: TurnContext) -> str | None:
         """None when the turn has the tool, else one sentence."""
         refused = may_look(ctx)
         if refused:
             return refused
+        if self.surface == "explorer" and self.consent(name) == "never":
+            return NOT_HERE
         return None if name in history_tools(self.surface, may=True, pro=self.pro(ctx)) else NOT_HERE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from . import chat, talk, together, tools, turn, work
+from . import chat, explored, talk, together, tools, turn, work
 from .base import (
     ChatStatus,
     Decision,
@@ -31,6 +31,7 @@ from .chat import (
     StatusChanged,
     TitleChanged,
 )
+from .explored import Disagreement, Evidence, ExploreState, Finding, HistoryExplored
 from .talk import (
     AssistantDone,
     Attachment,
@@ -87,7 +88,7 @@ from .work import (
 
 EVENT_TYPES: Mapping[str, type[Event]] = {
     cls.model_fields["type"].default: cls
-    for family in (chat, talk, turn, tools, work, together)
+    for family in (chat, talk, turn, tools, work, together, explored)
     for cls in vars(family).values()
     if isinstance(cls, type) and issubclass(cls, Event) and cls is not Event
 }
@@ -125,12 +126,17 @@ __all__ = [
     "ContextCleared",
     "ContextCompacted",
     "Decision",
+    "Disagreement",
     "Effect",
     "Event",
+    "Evidence",
+    "ExploreState",
     "FileChange",
     "FilesChanged",
     "FilesRestored",
+    "Finding",
     "ForwardedMessage",
+    "HistoryExplored",
     "ImportAdded",
     "Joined",
     "LookChat",

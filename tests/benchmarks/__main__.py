@@ -24,6 +24,8 @@ def parts(full: bool) -> dict[str, Iterable[dict[str, Any]]]:
         **{f"speed-{n}": speed.measure(n) for n in sizes},
         "screen": _later(lambda: importlib.import_module("tests.benchmarks.screen").run(full)),
         "guard": _later(lambda: importlib.import_module("tests.benchmarks.guard").run(full)),
+        "explorer": _later(lambda: importlib.import_module("tests.benchmarks.recall_explorer").run(full)),
+        "together": _later(lambda: importlib.import_module("tests.benchmarks.together").run(full)),
         "widgets": _later(_widgets),
     }
 
@@ -43,7 +45,7 @@ def main() -> int:
     parser.add_argument(
         "parts",
         nargs="*",
-        help="recall, typos, speed-10000, speed-100000, speed-1000000, screen, guard, widgets (default: all)",
+        help="recall, typos, speed-10000, speed-100000, speed-1000000, screen, guard, explorer, together, widgets",
     )
     parser.add_argument("--full", action="store_true", help="also a million messages")
     args = parser.parse_args()

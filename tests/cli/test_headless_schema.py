@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.protocol import COMMANDS, LATER, REPLIES
+from app.cli.protocol import COMMANDS, REPLIES
 from app.cli.schema import losses, schema
 from store.events import EVENT_TYPES
 
@@ -41,7 +41,7 @@ def test_nothing_a_client_relies_on_was_taken_away() -> None:
 
 def test_every_command_and_event_is_in_it() -> None:
     text = schema()
-    assert set(REPLIES) == set(COMMANDS) and not LATER & set(COMMANDS)
+    assert set(REPLIES) == set(COMMANDS)
     assert len(text["$defs"]["Command"]["oneOf"]) == len(COMMANDS)
     assert len(text["$defs"]["Event"]["oneOf"]) == len(EVENT_TYPES)
 

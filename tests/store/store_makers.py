@@ -83,6 +83,17 @@ SAMPLES: tuple[Event, ...] = (
         asking=ev.TaskAsking(permission_id="p_2", summary="Run make"),
         rev=3,
     ),
+    ev.HistoryExplored(
+        explore_id="l_3",
+        query="what about trams?",
+        state="complete",
+        findings=(
+            ev.Finding(
+                claim="Trams.",
+                evidence=(ev.Evidence(chat="c_2", title="Porto", message="m_8", who="you", excerpt="tram", start=4),),
+            ),
+        ),
+    ),
 )
 
 _ids = st.sampled_from(["a", "b", "c", "d"])  # few, so that events of one row meet in any order
