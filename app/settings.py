@@ -31,8 +31,18 @@ class Part(BaseModel):
 class ConsentSettings(Part):
     """Whether the explorer's two tools ask first."""
 
-    explore_chat_history: Consent = Field("always", description="always, ask or never: sending text to the engine.")
-    read_chat: Consent = Field("ask", description="always, ask or never: reading one chat on the explorer surface.")
+    explore_chat_history: Consent = Field(
+        "always",
+        description=(
+            "always, ask or never. The explorer sends limited text of earlier chats in this project to the engine."
+        ),
+    )
+    read_chat: Consent = Field(
+        "ask",
+        description=(
+            "always, ask or never. On the explorer surface read_chat sends the selected text to this chat's model."
+        ),
+    )
 
 
 class ExplorerSettings(Part):

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from app.cli.context import Context, cleaner, opened
 from app.cli.failures import code_of
 from app.guard import secrets
 from app.settings import documented
+from store.clock import SystemClock
 from store.errors import StoreBroken, StoreError
 from store.limits import CATCH_UP_WAIT_SECONDS, IMPORT_INDEX_SECONDS
 from store.text import safe_text
@@ -97,6 +99,7 @@ def _look(context: Context) -> dict[str, Any]:
         "disk": {"free_bytes": _free(home.root)},
         "terminal": _terminal(),
         "problems": list(context.problems),
+        "routines": _routines(context),
         "settings": [
             {"key": key, "value": _shown(context.settings, key), "default": _plain(default), "means": words}
             for key, default, words in documented()
@@ -142,12 +145,51 @@ def _store(context: Context) -> tuple[dict[str, Any], dict[str, Any], dict[str, 
             status = search.status()
         finally:
             search.close_sync()
-        index = {"state": status.state, "indexed": status.indexed, "to_index": status.to_index, "words": status.words}
+        index: dict[str, Any] = {
+            "state": status.state,
+            "indexed": status.indexed,
+            "to_index": status.to_index,
+            "words": status.words,
+        }
+        index["explorer"] = _explorer(store.states_under("explore/").values())
         return told, index, counts
     except StoreError as error:
         return {"ok": False, "broken": code_of(error) == BROKEN, "words": str(error)}, nothing, {}
     finally:
         store.close()
+
+
+def _explorer(runs: Any) -> dict[str, Any]:
+    """The explorer's runs in numbers; no record has a word of any chat."""
+    told = [run for run in runs if isinstance(run, dict)]
+    if not told:
+        return {"runs": 0}
+    seconds = sorted(float(run.get("seconds", 0)) for run in told)
+    return {
+        "runs": len(told),
+        "states": dict(Counter(str(run.get("state")) for run in told)),
+        "seconds_p50": seconds[len(seconds) // 2],
+        "seconds_p95": seconds[max(0, int(len(seconds) * 0.95) - 1)],
+        "calls": sum(int(run.get("searches", 0)) + int(run.get("reads", 0)) for run in told),
+        "bytes": sum(int(run.get("bytes", 0)) for run in told),
+        "capped": sum(bool(run.get("capped")) for run in told),
+        "dropped": sum(int(run.get("dropped", 0)) for run in told),
+    }
+
+
+def _routines(context: Context) -> list[str]:
+    """Each routine with the next time it runs, or why it doesn't."""
+    from app.tasks.routines import BAD_SCHEDULE, previous_and_next
+    from store.clock import iso
+
+    out = []
+    for name, routine in context.settings.routines.items():
+        try:
+            _, following = previous_and_next(routine.schedule, SystemClock().now_ms())
+            out.append(f"{name} · {'next ' + iso(following) if routine.on and following else 'off'}")
+        except ValueError:
+            out.append(BAD_SCHEDULE.format(name=name))
+    return out
 
 
 def _bytes(path: Path) -> int | None:
@@ -190,6 +232,10 @@ def _shown(settings: Any, key: str) -> Any:
 def _plain(value: Any) -> Any:
     if hasattr(value, "get_secret_value"):
         return "(set)"
+    if isinstance(value, dict):
+        return {name: _plain(below) for name, below in value.items()}
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -209,6 +255,11 @@ def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
     index, terminal = report["index"], report["terminal"]
     yield "checked", report["store"]["words"]
     yield "search", index["words"] or f"{index['state']} · {index['indexed']:,} lines"
+    if (explorer := index.get("explorer", {})).get("runs"):
+        states = ", ".join(f"{n} {state}" for state, n in explorer["states"].items())
+        yield "explorer", f"{explorer['runs']} runs ({states}) · p95 {explorer['seconds_p95']:.2f} s"
+    for words in report["routines"]:
+        yield "routine", words
     yield "counts", ", ".join(f"{n:,} {what}" for what, n in report["counts"].items()) or "nothing yet"
     if report["disk"]["free_bytes"] is not None:
         yield "disk", f"{report['disk']['free_bytes'] / 1e9:,.1f} GB free"

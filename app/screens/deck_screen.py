@@ -188,6 +188,7 @@ class DeckScreen(DeckTogether):
                 self.doing[signal.chat] = f"{data.get('why') or 'Waiting'} · again in {round(data.get('seconds', 0))} s"
             case "progress":
                 self.doing[signal.chat] = str(data.get("text") or "")
+                self.tell_card(signal.chat, str(data.get("call_id") or ""), self.doing[signal.chat])
             case "queue":
                 if column := self.columns.get(signal.chat):
                     column.composer.set_queue(list(data.get("texts") or ()))

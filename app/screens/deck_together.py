@@ -12,6 +12,7 @@ from app.screens.deck_slash import DeckSlash
 from store.rows import MessageRow, TaskRow, WaitRow
 from widgets.marks import count
 from widgets.rows.acting_row import ActingRow
+from widgets.rows.explore_card import ExploreCard
 from widgets.rows.other_chats_look import OtherChatsLook
 
 
@@ -76,6 +77,13 @@ class DeckTogether(DeckSlash):
         else:
             deed = "retry" if action == "resume" and task.state == "failed" else action
             self.posting.post(cmd.DecideTask.model_validate({"task": row.key, "action": deed}))
+
+    def tell_card(self, chat: str, call_id: str, words: str) -> None:
+        """The live words of a call that has a card of its own."""
+        column = self.columns.get(chat)
+        for card in column.query(ExploreCard) if column is not None else ():
+            if card.call_id == call_id:
+                card.phase(words)
 
     def _show_other(self, chat: str) -> None:
         if chat not in self.chats:

@@ -22,7 +22,7 @@ READ_AT_ONCE: Final = 500
 
 # which events each kind of entry is read from
 KINDS: Final[Mapping[ActivityKind, tuple[str, ...]]] = {
-    "looks": ("chats.looked", "chats.listed"),
+    "looks": ("chats.looked", "chats.listed", "history.explored"),
     "commands": ("tool.started", "process.started", "process.ended"),
     "files": ("files.changed", "files.restored"),
     "pages": ("tool.started",),
@@ -126,6 +126,8 @@ class Activity:
                 return "looks", self._look(e), ""
             case ev.ChatsListed() as e:
                 return "looks", self._line(f"Checked on your other chats: {e.working} working"), ""
+            case ev.HistoryExplored() as e if e.state == "pending":
+                return "looks", self._line(f"Explored your history for “{e.query}”"), self._explored(stored)
             case ev.ChatMessage() | ev.Wait() | ev.Task():
                 return self._kept_current(stored)
             case ev.ToolStarted() as e if e.family in _FAMILIES and (e.effect == "write" or e.family == "web"):
@@ -148,6 +150,10 @@ class Activity:
             case ev.MemorySaved() | ev.MemoryForgotten() | ev.MemoryDecided():
                 return self._memory(stored)
         return None
+
+    def _explored(self, stored: ev.Stored) -> str:
+        last = self._store.events_of_row(stored.chat, stored.event.row() or "")[-1].event
+        return last.state if isinstance(last, ev.HistoryExplored) else ""
 
     def _kept_current(self, stored: ev.Stored) -> tuple[ActivityKind, str, str] | None:
         """A message, a wait or a task: once, where it began, with how it stands now."""

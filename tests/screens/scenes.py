@@ -24,6 +24,7 @@ from store.search import SearchService
 from store.state import KeepState
 from tests.screens.fakes import FakeServices, fake_services
 from tests.screens.seeded import NOW, seeded
+from tests.screens.seeded_explorer import FIRST, SECOND, THIRD, explored
 from tests.screens.seeded_together import CARDS, LOGIN, NOTES, together
 from widgets.rows.other_chats_look import OtherChatsLook
 from widgets.rows.task_card import TaskCard
@@ -80,6 +81,8 @@ def app_of(scene: Scene, root: Path) -> ShoalApp:
         services = home.services
         if scene.columns == TOGETHER:
             together(services)
+        if scene.columns == EXPLORED:
+            explored(services)
         chats = [getattr(home, name, name) for name in scene.columns]
         services.store.commit_sync(Batch(changes=[KeepState("", "deck", {"chats": chats, "focus": scene.focus})]))
     services.catalogue = Catalogue()
@@ -215,6 +218,7 @@ async def cards(pilot: Pilot[int], deck: DeckScreen) -> None:
 
 
 TOGETHER = (LOGIN, NOTES, CARDS)
+EXPLORED = (FIRST, SECOND, THIRD)
 SCENES: dict[str, Scene] = {
     "deck": Scene(nothing),
     "search": Scene(search),
@@ -230,6 +234,7 @@ SCENES: dict[str, Scene] = {
     "commands": Scene(commands, size=(132, 36), columns=("venue", "login")),
     "delete": Scene(delete, size=(132, 36)),
     "together": Scene(cards, columns=TOGETHER, size=(160, 46)),
+    "explorer": Scene(nothing, columns=EXPLORED, size=(160, 42)),
     "narrow": Scene(nothing, size=(80, 24)),
     "narrow-list": Scene(drawer, size=(80, 24)),
     "tiny": Scene(nothing, size=(20, 5)),
@@ -247,6 +252,7 @@ SHOWN = (
     "help",
     "settings",
     "together",
+    "explorer",
     "narrow",
     "light",
 )

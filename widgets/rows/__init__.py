@@ -5,6 +5,7 @@ from __future__ import annotations
 from store.rows import (
     AnyRow,
     ChangeRow,
+    ExploredRow,
     LookRow,
     MemoryRow,
     MessageRow,
@@ -24,6 +25,7 @@ from .acting_row import ActingRow
 from .answered_row import Answered
 from .change_row import Change
 from .chat_message_card import ChatMessageCard
+from .explore_card import ExploreCard
 from .memory_row import Memory
 from .notice_row import Notice
 from .other_chats_look import OtherChatsLook
@@ -65,6 +67,8 @@ def widget_for(model: AnyRow, now_ms: int = 0) -> Row:  # noqa: PLR0911 - one ma
             return WaitingRow(model)
         case TaskRow():
             return TaskCard(model)
+        case ExploredRow():
+            return ExploreCard(model, now_ms)
 
 
 __all__ = [
@@ -72,6 +76,7 @@ __all__ = [
     "Answered",
     "Change",
     "ChatMessageCard",
+    "ExploreCard",
     "Memory",
     "Notice",
     "OtherChatsLook",
