@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from operator import mul
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, overload
 
 from store import ranking
 from store.index import Sizes
@@ -36,31 +35,59 @@ class FoundChat(NamedTuple):
     rows: list[int]
 
 
-def group(lines: Lines, idfs: Sequence[float], sizes: Sizes, weights: Weights = ranking.PRODUCT) -> list[FoundChat]:
+class FoundChats(Sequence[FoundChat]):
+    """Chats best first, each made when it is looked at: hundreds are found and a handful shown."""
+
+    __slots__ = ("_chats", "_heads", "_rows_of", "_worth")
+
+    def __init__(
+        self, heads: Sequence[int], chats: Sequence[int], worth: Sequence[float], rows_of: Mapping[int, list[int]]
+    ) -> None:
+        self._heads, self._chats, self._worth, self._rows_of = heads, chats, worth, rows_of
+
+    def __len__(self) -> int:
+        return len(self._heads)
+
+    @overload
+    def __getitem__(self, at: int) -> FoundChat: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[FoundChat]: ...
+    def __getitem__(self, at: int | slice) -> FoundChat | list[FoundChat]:
+        if isinstance(at, slice):
+            return [self._made(head) for head in self._heads[at]]
+        return self._made(self._heads[at])
+
+    def __iter__(self) -> Iterator[FoundChat]:
+        return map(self._made, self._heads)
+
+    def _made(self, head: int) -> FoundChat:
+        return FoundChat(self._chats[head], self._worth[head], self._rows_of.get(head) or [head])
+
+
+def group(lines: Lines, idfs: Sequence[float], sizes: Sizes, weights: Weights = ranking.PRODUCT) -> FoundChats:
     """Chats best first, newest first where equal; the lines' scores have grown by their neighbours'."""
     chats, scores = lines.chats, lines.scores
-    counted = Counter(chats)
-    several = [row for row, no in enumerate(chats) if counted[no] > 1] if len(counted) < len(chats) else []
+    repeated = {no for no, n in Counter(chats).items() if n > 1}
+    several = [row for row, no in enumerate(chats) if no in repeated] if repeated else []
     if weights.neighbour and several:
         _add_neighbours(lines, several, weights)
-    # rows are newest first and the sort is stable, so the newest of equal ones comes first
-    heads = sorted(range(len(chats)), key=scores.__getitem__, reverse=True)
     worth = scores.copy()  # of a chat, by the row of its best line
     rows_of = _rows_of(several, lines)
+    heads = list(range(len(chats)))
     if rows_of:
         followers = {row for rows in rows_of.values() for row in rows[1:]}
         heads = [row for row in heads if row not in followers]
         for row, rows in rows_of.items():
             worth[row] = sum(map(mul, ranking.DECAY, map(scores.__getitem__, rows)))
-        heads.sort(key=worth.__getitem__, reverse=True)
+    # rows are newest first and the sort is stable, so the newest of equal ones comes first
+    heads.sort(key=worth.__getitem__, reverse=True)
     if weights.chat:
         # what is added is never below 0: the best stay above the rest, and only they are put in order again
         best = heads[: ranking.CHATS_WEIGHED]
         _add_chats(best, rows_of, lines, idfs, sizes, weights, worth)
         best.sort(key=worth.__getitem__, reverse=True)
         heads[: len(best)] = best
-    found = zip(map(chats.__getitem__, heads), map(worth.__getitem__, heads), _lists(heads, rows_of), strict=True)
-    return list(map(tuple.__new__, repeat(FoundChat), found))  # hundreds: three times as fast as FoundChat(…)
+    return FoundChats(heads, chats, worth, rows_of)
 
 
 def _rows_of(several: Sequence[int], lines: Lines) -> dict[int, list[int]]:
@@ -69,10 +96,6 @@ def _rows_of(several: Sequence[int], lines: Lines) -> dict[int, list[int]]:
     for row in sorted(several, key=lines.scores.__getitem__, reverse=True):
         by_chat.setdefault(lines.chats[row], []).append(row)
     return {rows[0]: rows for rows in by_chat.values()}
-
-
-def _lists(heads: Sequence[int], rows_of: Mapping[int, list[int]]) -> list[list[int]]:
-    return [rows_of.get(row) or [row] for row in heads]
 
 
 def _add_chats(

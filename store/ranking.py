@@ -96,16 +96,16 @@ def line_scores(finds: Finds, lengths: Sequence[int], idfs: Sequence[float], wei
     k1 = weights.k1
     fixed, by_length = k1 * (1.0 - weights.b), k1 * weights.b / finds.average
     norms = [fixed + by_length * length for length in lengths]
-    scores: list[float] = []
-    for column, idf_ in zip(finds.columns, idfs, strict=True):
-        w = idf_ * (k1 + 1.0)
-        if scores:
-            scores = [s + w * tf / (tf + n) if tf else s for s, tf, n in zip(scores, column, norms, strict=True)]
-        else:
-            scores = [w * tf / (tf + n) if tf else 0.0 for tf, n in zip(column, norms, strict=True)]
-    scores = scores or [0.0] * len(norms)
+    scores = [0.0] * len(norms)
+    weighed = [(column, idf_ * (k1 + 1.0)) for column, idf_ in zip(finds.columns, idfs, strict=True)]
     # a line that has every word is covered wholly, so where all have, nothing changes
-    if weights.coverage and len(idfs) > 1 and not all(map(all, finds.columns)):
+    whole = all(map(all, finds.columns))
+    if whole and len(weighed) == 2:  # a word and a beginning: as the person types, so in one go
+        (a, v), (b, w) = weighed
+        return [v * x / (x + n) + w * y / (y + n) for x, y, n in zip(a, b, norms, strict=True)]
+    for column, w in weighed:
+        scores = [s + w * tf / (tf + n) if tf else s for s, tf, n in zip(scores, column, norms, strict=True)]
+    if weights.coverage and len(idfs) > 1 and not whole:
         share = weights.coverage / (sum(idfs) or 1.0)
         covered = [1.0 - weights.coverage] * len(norms)
         for column, idf_ in zip(finds.columns, idfs, strict=True):

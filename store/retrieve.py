@@ -48,7 +48,7 @@ class Filters:
 class Retrieved:
     """Chats best first, and what was done to find them."""
 
-    chats: list[grouping.FoundChat] = field(default_factory=list)
+    chats: Sequence[grouping.FoundChat] = ()
     lines: grouping.Lines | None = None
     groups: list[query.Group] = field(default_factory=list)  # the words behind each line's `finds`
     idfs: list[float] = field(default_factory=list)
