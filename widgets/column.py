@@ -88,8 +88,10 @@ class Column(Vertical):
 
     # what the screen calls
 
-    def show_summary(self, chat: ChatSummary, unread: bool = False, folder: str = "", queued: int = 0) -> None:
-        """Title, mark, folder, mode, and the foot; `folder` is the short form to show."""
+    def show_summary(
+        self, chat: ChatSummary, unread: bool = False, folder: str = "", queued: int = 0, chain: str = ""
+    ) -> None:
+        """Title, mark, folder, mode, and the foot; `folder` is the short form to show, `chain` what it came to."""
         self.summary = chat
         mark, style = mark_of(chat, unread)
         title = title_of(chat.title)
@@ -99,7 +101,7 @@ class Column(Vertical):
         place = safe_text(folder or chat.folder, one_line=True, limit=60)
         words = " · ".join(word for word in (place, chat.mode) if word)
         self.title_bar.say(left, [(f"{words} ", "muted")])
-        self.foot.say([], [(f"{self._foot_words(chat, queued)} ", "muted")])
+        self.foot.say([(f" {chain}", "accent")] if chain else [], [(f"{self._foot_words(chat, queued)} ", "muted")])
 
     def _foot_words(self, chat: ChatSummary, queued: int) -> str:
         used = (chat.usage.input_tokens or 0) + (chat.usage.output_tokens or 0)

@@ -27,6 +27,7 @@ from app.screens.watched import WatchedTasks
 from app.screens.welcome import Welcome
 from store.errors import StoreError
 from store.models import ChatSummary
+from store.together import Chain
 from widgets.bar import Bar
 from widgets.chat_list import ChatList
 from widgets.composer import SlashCommand
@@ -257,10 +258,19 @@ class DeckBase(Screen[None]):
             if summary is None:
                 continue
             queued = self.session.queue(chat)
-            column.show_summary(summary, chat in self.unread, show.short_folder(summary.folder), len(queued))
+            chain = show.chain(self.chain_of(summary))
+            folder = show.short_folder(summary.folder)
+            column.show_summary(summary, chat in self.unread, folder, len(queued), chain)
             stops = "esc esc stops" if chat == self.deck.focused else ""
             column.show_doing(show.doing(summary, now, self.doing.get(chat, "")), stops)
             column.composer.set_hint(show.hint(summary, self.readonly, len(column.feed.asks), column.feed.waiting))
+
+    def chain_of(self, summary: ChatSummary) -> Chain | None:
+        """What the running reply's chain came to, once a message went in it."""
+        if summary.turn_id is None or summary.chain is None:
+            return None
+        found = self.services.store.kept(Chain, "id=?", summary.chain)
+        return found[0] if found and found[0].messages else None
 
     def refresh_list(self) -> None:
         """The chat list."""

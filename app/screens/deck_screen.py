@@ -136,6 +136,8 @@ class DeckScreen(DeckTogether):
                 column.take(stored)
             if isinstance(stored.event, ev.TurnCompleted | ev.PermissionRequested):
                 self._ended_or_asks(stored)
+            elif isinstance(stored.event, ev.Wait):
+                self.tell_wait(stored.event.wait)
         now = self.clock.now_ms()
         for stream in frame.streams.values():
             column = self.columns.get(stream.chat)

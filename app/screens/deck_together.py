@@ -9,6 +9,7 @@ from textual import on
 from app import commands as cmd
 from app.screens.deck_column import DeckColumn
 from app.screens.deck_slash import DeckSlash
+from store.events import WaitNote
 from store.rows import MessageRow, TaskRow, WaitRow
 from widgets.marks import count
 from widgets.rows.acting_row import ActingRow
@@ -77,6 +78,12 @@ class DeckTogether(DeckSlash):
         else:
             deed = "retry" if action == "resume" and task.state == "failed" else action
             self.posting.post(cmd.DecideTask.model_validate({"task": row.key, "action": deed}))
+
+    def tell_wait(self, wait: WaitNote) -> None:
+        """A wait that ended, where the person was to be told of it."""
+        if wait.tell and wait.state in ("done", "timed-out", "failed"):
+            head = {"done": "Waited for", "timed-out": "Gave up waiting for"}.get(wait.state, "Couldn't watch")
+            self.say(f"{head} {wait.title}" + (f": {wait.status}" if wait.status else ""))
 
     def tell_card(self, chat: str, call_id: str, words: str) -> None:
         """The live words of a call that has a card of its own."""

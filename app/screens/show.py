@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from store.limits import CHAIN_MESSAGES, CHAIN_REPLIES
 from store.models import ChatSummary
+from store.together import Chain
 from widgets.line import Piece
-from widgets.marks import NEEDS_YOU, WORKING, lasted
+from widgets.marks import NEEDS_YOU, WORKING, lasted, tokens
 
 
 def short_folder(folder: str) -> str:
@@ -54,6 +56,16 @@ def doing(chat: ChatSummary, now_ms: int, live: str = "") -> str:
     since = chat.doing_since or chat.last_active
     past = now_ms - since
     return f"{words} {lasted(past)}" if past >= 1000 else words
+
+
+def chain(of: Chain | None) -> str:
+    """A chain of messages for a column's foot: its bounds, and what it used; "" when there is none."""
+    if of is None:
+        return ""
+    words = [f"chain {of.messages}/{CHAIN_MESSAGES} messages", f"{of.replies}/{CHAIN_REPLIES} replies"]
+    used = of.input_tokens + of.output_tokens
+    words += [tokens(used)] * bool(used) + [f"${of.cost_usd:.2f}"] * bool(of.cost_usd)
+    return " · ".join(words)
 
 
 def hint(chat: ChatSummary, readonly: bool, asks: int, waiting: str = "") -> str:
