@@ -14,7 +14,8 @@ from store.limits import (
     SEARCH_LIMIT_MAX,
 )
 from store.models import ChatHits, ChatSummary, Hit, Line, Preview, SearchAnswer, SearchQuery, Slice, Span
-from store.retrieve import Core, Filters, Retrieved
+from store.retrieve import Core, Filters
+from store.retrieved import Retrieved
 
 
 @dataclass(frozen=True, slots=True)

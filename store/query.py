@@ -20,6 +20,7 @@ _ALL: Final = 0.98  # of them
 _PIECE = re.compile(r'"([^"]*)"?|([^\s"]+)')
 _POSSESSIVE = re.compile(r"['’]s\b", re.I)
 _JOINED = re.compile(r"[^\W_]+(?:[-_./\\@'’]+[^\W_]+)*")  # words joined without a space: searched as a phrase
+_ASKING: Final = frozenset("how what when where which who whom whose why".split())  # noqa: SIM905 - as in words
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
 
 
@@ -133,6 +134,11 @@ def _unspaced(text: str, last: bool) -> list[Piece]:
             out.append(Piece(m[0], tuple(pairs), unspaced=True))
         end = m.end()
     return out + [Piece(t, (t,), last=last) for t in words.tokens(folded[end:])]
+
+
+def is_question(parsed: Parsed) -> bool:
+    """Whether it asks something, and isn't just words to look for."""
+    return any(p.terms[0] in _ASKING for p in parsed.pieces[:2])
 
 
 def groups(conn: db.Connection, pieces: Sequence[Piece]) -> list[Group]:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from operator import mul
-from typing import Any, Final
+from typing import Any
 
-from store import dates, db, fuzzy, grouping, query, ranking, repair, words
+from store import dates, db, fuzzy, grouping, query, ranking, repair, retrieved, words
 from store.index import WHO_CODE, ChatEntry, Sizes
 from store.limits import AND_ENOUGH_CHATS, FEW_CHATS, OR_BUDGET, PALETTE_NEWEST
-from store.models import Match, Who
+from store.models import Who
 from store.places import Places
-
-FLOOR: Final = 0.2  # of what the query's words weigh, the best line must have; else nothing was said about it
-FLOOR_WORDS: Final = 3  # shorter queries are answered with whatever is near
-FLOOR_CHATS: Final = 20
+from store.retrieved import Retrieved
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +39,6 @@ class Filters:
         if self.without:
             out += f" AND m.chat NOT IN ({','.join(str(n) for n in sorted(self.without))})"
         return out
-
-
-@dataclass(slots=True)
-class Retrieved:
-    """Chats best first, and what was done to find them."""
-
-    chats: Sequence[grouping.FoundChat] = ()
-    lines: grouping.Lines | None = None
-    groups: list[query.Group] = field(default_factory=list)  # the words behind each line's `finds`
-    idfs: list[float] = field(default_factory=list)
-    match: Match = "none"
-    total: int = 0
-    capped: bool = False
-    read_as: list[tuple[str, str]] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)  # words that are nowhere
 
 
 @dataclass(slots=True)
@@ -112,14 +94,19 @@ class Core:
         scores = ranking.line_scores(finds, lengths, idfs, self.weights)
         of_who = self.weights.who
         scores = list(map(mul, scores, map(of_who.__getitem__, who)))
+        theirs: list[bool] = []
         if named:
             names = asked_for[-1]
             by_them = {n for n in set(names) if n and not named.isdisjoint(words.tokens(n))}
+            theirs = [n in by_them for n in names]
             more_by = 1.0 + self.weights.speaker
-            scores = [s * more_by if n in by_them else s for s, n in zip(scores, names, strict=True)]
+            scores = [s * more_by if own else s for s, own in zip(scores, theirs, strict=True)]
         lines = grouping.Lines(docids, chats, places, scores, finds)
         found = grouping.group(lines, idfs, self.sizes, self.weights)
-        return Retrieved(found, lines, groups, idfs, "exact", len(docids), len(docids) >= limit)
+        naming = frozenset(i for i, g in enumerate(groups) if not named.isdisjoint(t for f in g.forms for t in f.terms))
+        return Retrieved(
+            found, lines, groups, idfs, "exact", len(docids), len(docids) >= limit, theirs=theirs, naming=naming
+        )
 
     def _candidates(self, match: str, limits: str, limit: int, more: str) -> Sequence[Sequence[Any]]:
         """Columns of the newest lines: id, matchinfo, chat, place, who, words, and what else is asked for."""
@@ -238,21 +225,21 @@ class Core:
             days = dates.named(parsed.text)
             single = query.singly(self.conn, content, days)
             if single != content or len(content) > 1 or days:
-                found = _merged(found, self.relaxed(single, filters, days=days))
+                found = retrieved.merged(found, self.relaxed(single, filters, days=days))
             if not read_as and not self._as_many(
                 FEW_CHATS,
                 found,
                 filters,
-                lambda f: _merged(self.exact(content, f), self.relaxed(single, f, days=days)),
+                lambda f: retrieved.merged(self.exact(content, f), self.relaxed(single, f, days=days)),
             ):
                 wider, read_as = repair.rare(single, self.conn, self.typos)
                 if read_as:
-                    found = _after(found, replace(self.relaxed(wider, filters, days=days), read_as=read_as))
+                    found = retrieved.after(found, replace(self.relaxed(wider, filters, days=days), read_as=read_as))
         except db.OperationalError:
             if not self.stopped:
                 raise
             found = replace(found, capped=True)
-        return _or_nothing(found)
+        return retrieved.of_another(retrieved.or_nothing(found), parsed)
 
     def _as_many(self, most: int, found: Retrieved, filters: Filters, again: Callable[[Filters], Retrieved]) -> bool:
         """Whether so many chats were found, counting those left out: a search without them takes the same path."""
@@ -265,33 +252,3 @@ def _said_then(finds: ranking.Finds, near: list[float]) -> float:
     """Adds a column for being said then; answers what it weighs, by how few of the candidates were."""
     finds.columns.append(near)
     return ranking.idf(finds.lines, finds.lines * (sum(near) + 1.0) / (len(near) + 1.0))
-
-
-def _or_nothing(found: Retrieved) -> Retrieved:
-    """Nothing, where the best line has next to nothing of what was asked: then nothing was said about it."""
-    known = len(found.groups)
-    if found.lines is None or found.match != "close" or found.read_as or known + len(found.missing) < FLOOR_WORDS:
-        return found
-    nowhere = ranking.idf(found.lines.finds.lines, 0)
-    whole = sum(found.idfs[:known]) + nowhere * len(found.missing)
-    parts = list(zip(found.lines.finds.columns[:known], found.idfs, strict=False))
-    best = max(sum(w for c, w in parts if c[r]) for chat in found.chats[:FLOOR_CHATS] for r in chat.rows[:3])
-    return found if best >= FLOOR * whole else Retrieved(groups=found.groups, missing=found.missing)
-
-
-def _merged(first: Retrieved, loose: Retrieved) -> Retrieved:
-    """The relaxed answer, with the chats that have a line with every word first."""
-    if not loose.chats:
-        return first
-    whole = {c.no for c in first.chats}
-    chats = [c for c in loose.chats if c.no in whole] + [c for c in loose.chats if c.no not in whole]
-    return replace(loose, chats=chats, match=first.match if whole else "close", read_as=first.read_as)
-
-
-def _after(first: Retrieved, wider: Retrieved) -> Retrieved:
-    """What the words as typed found, then what they may have meant."""
-    if len(wider.chats) <= len(first.chats):
-        return first
-    known = {c.no for c in first.chats}
-    chats = [c for c in wider.chats if c.no in known] + [c for c in wider.chats if c.no not in known]
-    return replace(wider, chats=chats, match=first.match if known else "close")

@@ -156,3 +156,16 @@ def test_without_the_vocabulary_rank_bm25_ranks(home: Home) -> None:
     assert [g.chat.id for g in answer.groups] == [c for c in with_counts_order if c != "c3"]
     close = service.search_sync(SearchQuery("heron zeppelin "))
     assert close.match == "close" and {g.chat.id for g in close.groups} == {"c1", "c2", "c3"}
+
+
+def test_a_question_about_someone_that_only_others_answer_is_close(home: Home) -> None:
+    home.chat("c1", title="a")
+    home.say("c1", "Ana: I went to the seaside on Sunday", author="Ana", them=True)
+    home.say("c1", "Ben: Ana, I took the ferry to the lighthouse", author="Ben", them=True)
+    service = home.service()
+    assert service.search_sync(SearchQuery("How did Ana take the ferry to the lighthouse?")).match == "close"
+    assert service.search_sync(SearchQuery("How did Ben take the ferry to the lighthouse?")).match == "exact"
+    assert service.search_sync(SearchQuery("Ana ferry lighthouse ")).match == "exact"  # words, not a question
+    home.say("c1", "Ana: the ferry to the lighthouse was late when I took it", author="Ana", them=True)
+    assert service._indexer.wait(20)
+    assert service.search_sync(SearchQuery("How did Ana take the ferry to the lighthouse?")).match == "exact"
