@@ -6,87 +6,20 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Final, Literal
+from collections.abc import Callable
+from typing import Final
 
-from store import db, index, index_build, index_drain, said, words
+from store import db, index, index_build, index_drain, words
 from store.errors import StoreError
-from store.events import ChatCreated, OptionsChanged, Stored
 from store.index_lock import IndexLock
+from store.index_state import BROKEN_WORDS, HEALED_WORDS, REBUILDING_WORDS, IndexState
 from store.limits import INDEX_TURN_SECONDS
-from store.places import Places
-from store.projection import SAID_TYPES
-from store.typo_keeper import TypoKeeper
 
-State = Literal["catching-up", "ready", "unavailable"]
-
-BROKEN_WORDS: Final = (
-    "Search isn't working: its index can't be read. Press Repair search (or run shoal doctor --repair)."
-)
-REBUILDING_WORDS: Final = "The search index was damaged and is being rebuilt; try again in a moment."
-HEALED_WORDS: Final = "The search index was damaged; it was rebuilt from your chats. Nothing was lost."
 FOLLOW_TRIES: Final = 20
-_MARKING: Final = frozenset(SAID_TYPES)
 
 
-@dataclass(frozen=True, slots=True)
-class IndexStatus:
-    """How far the index is. `words` is one sentence when there is something to say."""
-
-    state: State
-    indexed: int = 0
-    to_index: int = 0
-    words: str = ""
-
-
-class Indexer:
-    """Owns the index folder. Readers open `path` and open again when `generation` has changed."""
-
-    def __init__(
-        self,
-        log: said.Log,
-        folder: Path,
-        spans: index.Spans,
-        spans_version: int,
-        on_notice: Callable[[str], None] | None = None,
-    ) -> None:
-        self.log = log
-        self.folder = folder
-        self.path: Path | None = None
-        self.generation = 0
-        self.entries: dict[str, index.ChatEntry] = {}
-        self.by_no: dict[int, index.ChatEntry] = {}
-        self.sizes = index.Sizes(self.by_no)
-        self.speakers: set[str] = set()  # folded words of people's names
-        self.typos = TypoKeeper(folder)
-        self._places = Places()
-        self._searched = False
-        self.enhanced = index.has_enhanced_syntax()
-        self.private: set[str] = set()
-        self._spans = spans
-        self._spans_version = spans_version
-        self._uuid = ""
-        self._on_notice = on_notice
-        self._conn: db.Connection | None = None
-        self._dirty: dict[str, int] = {}  # with a number that is another one after each mark
-        self._marks = 0
-        self._lock = threading.Lock()
-        self._wake = threading.Event()
-        self._quiet = threading.Event()  # set while nothing is left to do
-        self._state: State = "catching-up"
-        self._words = ""
-        self._todo = 0
-        self._failures = 0
-        self._broken: Path | None = None
-        self._rebuild = False
-        self._stopping = False
-        self._following = False  # another process writes it; what that one replaces, it also removes
-        self._gone = 0  # lines removed since the last optimize
-        self._thread: threading.Thread | None = None
-
-    # -- from other threads
+class Indexer(IndexState):
+    """Owns the index folder, and is the only one to write in it."""
 
     def start(self) -> None:
         """Begin; at once answers from the last file if it is usable."""
@@ -106,67 +39,6 @@ class Indexer:
             return
         self._thread = threading.Thread(target=self._run, name="index", daemon=True)
         self._thread.start()
-
-    def mark(self, events: Iterable[Stored]) -> None:
-        """Called by the store's writer with every commit: only marks, never waits."""
-        chats: dict[str, None] = {}
-        for stored in events:
-            event = stored.event
-            if isinstance(event, ChatCreated | OptionsChanged):
-                if event.private:
-                    self.private.add(stored.chat)
-                elif event.private is False:
-                    self.private.discard(stored.chat)
-                chats[stored.chat] = None
-            elif event.type in _MARKING:
-                chats[stored.chat] = None
-        if chats:
-            self.mark_chats(chats)
-
-    def mark_chats(self, chats: Iterable[str]) -> None:
-        """Chats to look at again: they said something, or are gone."""
-        with self._lock:
-            for chat in chats:
-                self._dirty.pop(chat, None)
-                self._marks += 1
-                self._dirty[chat] = self._marks
-            self._quiet.clear()
-        self._wake.set()
-
-    def status(self) -> IndexStatus:
-        """How far it is now."""
-        done = sum(e.lines for e in list(self.entries.values()))
-        if self._state == "unavailable":
-            return IndexStatus("unavailable", done, done, self._words or BROKEN_WORDS)
-        if self._quiet.is_set():
-            return IndexStatus("ready", done, done)
-        total = max(self._todo, done)
-        return IndexStatus("catching-up", done, total, self._words or f"Still indexing: {done:,} lines so far.")
-
-    def is_ready(self) -> bool:
-        """Whether everything said is indexed; costs nothing, unlike `status`, which counts."""
-        return self._state != "unavailable" and self._quiet.is_set()
-
-    def places_of(self, path: Path) -> Places | None:
-        """Where the lines of that file are; read in after the first search, as a start shouldn't wait for it."""
-        if not self._searched:
-            self._searched = True
-            self._wake.set()
-        places = self._places
-        return places if places.path == path else None
-
-    def wait(self, seconds: float) -> bool:
-        """Wait until nothing is left to index; answers whether it is so."""
-        return self._quiet.wait(seconds)
-
-    def report_broken(self, path: Path | None) -> None:
-        """A reader met a damaged file. Reports about a file that was replaced meanwhile are ignored."""
-        with self._lock:
-            if path is None or path != self.path or self._state == "unavailable":
-                return
-            self._broken, self._words = path, REBUILDING_WORDS
-            self._quiet.clear()
-        self._wake.set()
 
     def repair(self) -> None:
         """Rebuild whatever the state; a person asked for it."""
@@ -222,20 +94,20 @@ class Indexer:
             self._conn.close()
 
     def _look_again(self) -> None:
-        files = self._files()
-        if files:
-            conn = db.connect(files[-1], readonly=True)
+        path = self._files.newest()
+        if path is not None:
+            conn = db.connect(path, readonly=True)
             if index.read_meta(conn).get("schema") != str(index.SCHEMA_VERSION):
                 conn.close()
-                files = []
+                path = None
             else:
-                self._use(files[-1], conn, index.entries(conn))
+                self._use(path, conn, index.entries(conn))
         summaries = self.log.summaries()
         self.private |= {s.id for s in summaries if s.private}
         self._todo = sum(s.messages for s in summaries)
         there = {s.id for s in summaries}
         missing = [s for s in summaries if (e := self.entries.get(s.id)) is None or e.last_id < s.last_id]
-        if files and not missing and all(chat in there for chat in self.entries):
+        if path is not None and not missing and all(chat in there for chat in self.entries):
             self._state, self._words = "ready", ""
             self._quiet.set()
 
@@ -294,34 +166,14 @@ class Indexer:
         except (db.DatabaseError, OSError, StoreError):
             self._unavailable(BROKEN_WORDS)
 
-    def _unavailable(self, words: str) -> None:
-        with self._lock:
-            self._state, self._words = "unavailable", words
-            self._broken, self._rebuild = None, False
-
-    # -- files: index-N.db, the newest whole one counts
-
-    def _files(self) -> list[Path]:
-        found = [p for p in self.folder.glob("index-*.db") if p.stem[6:].isdigit()]
-        return sorted(found, key=lambda p: int(p.stem[6:]))
-
-    def _remove(self, path: Path) -> None:
-        for name in (path.name, path.name + "-wal", path.name + "-shm", path.name + "-journal"):
-            try:
-                (self.folder / name).unlink(missing_ok=True)
-            except OSError:
-                continue  # still open on this system; the next start removes it
+    # -- opening
 
     def _open(self) -> None:
-        files = self._files()
-        for path in self.folder.glob("building-*"):
-            self._remove(path)
-        for path in files[:-1]:
-            self._remove(path)
-        if not files:
+        self._files.tidy()
+        path = self._files.newest()
+        if path is None:
             self._build()
             return
-        path = files[-1]
         conn: db.Connection | None = None
         try:
             conn = db.connect(path, full_sync=False)
@@ -342,23 +194,6 @@ class Indexer:
             self._build()  # the old one answers meanwhile
             return
         self._compare()
-
-    def _use(self, path: Path, conn: db.Connection, known: dict[str, index.ChatEntry]) -> None:
-        old_conn, old_path = self._conn, self.path
-        self._conn = conn
-        self.entries = known
-        self.by_no = {e.no: e for e in known.values()}
-        self.sizes = index.Sizes(self.by_no)
-        self.speakers = index.speakers(conn)
-        self.private |= {e.chat for e in known.values() if e.private}
-        self.path = path
-        self._places = Places(path)
-        self.typos.use(path)
-        self.generation += 1
-        if old_conn is not None:
-            old_conn.close()
-        if old_path is not None and old_path != path and not self._following:
-            self._remove(old_path)
 
     def _compare(self) -> None:
         """Mark every chat that the log has more of, less of, or no longer."""
@@ -441,18 +276,14 @@ class Indexer:
             self.path = None
             self.generation += 1
             self.entries, self.by_no = {}, {}
-            os.replace(broken, self.folder / "damaged.db")
-            self._remove(broken)
+            self._files.set_aside(broken)
         self._build()
         if broken is not None and self._on_notice is not None:
             self._on_notice(HEALED_WORDS)
 
     def _build(self) -> None:
         """A new file from the whole log, while the old one (if there is one) answers."""
-        numbers = [int(p.stem[6:]) for p in self._files()]
-        number = max([*numbers, 0]) + 1
-        beside, path = self.folder / f"building-{number}.db", self.folder / f"index-{number}.db"
-        self._remove(beside)
+        beside, path = self._files.next()
         summaries = self.log.summaries()
         self._todo = sum(s.messages for s in summaries)
         conn = index.create(beside, bulk=True)
@@ -465,6 +296,5 @@ class Indexer:
             conn.close()
         os.replace(beside, path)
         self._use(path, db.connect(path, full_sync=False), known)
-        for older in self._files()[:-1]:
-            self._remove(older)
+        self._files.tidy()
         self._compare()

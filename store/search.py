@@ -12,7 +12,8 @@ from typing import Literal, TypeVar
 from store import answers, db, query, said
 from store.clock import Clock, SystemClock
 from store.index import Spans
-from store.indexer import BROKEN_WORDS, REBUILDING_WORDS, Indexer, IndexStatus
+from store.index_state import BROKEN_WORDS, REBUILDING_WORDS, IndexStatus
+from store.indexer import Indexer
 from store.lanes import Superseded, ToolsLane, TypingLane, Unready
 from store.limits import CATCH_UP_WAIT_SECONDS, READ_LINES, TOOLS_LANE_SECONDS
 from store.models import ChatHits, ChatSummary, Preview, SearchAnswer, SearchQuery, Slice

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from store import db, index
-from store.indexer import HEALED_WORDS
+from store.index_state import HEALED_WORDS
 from store.models import SearchQuery
 from tests.search.conftest import Home
 
