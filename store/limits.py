@@ -291,6 +291,10 @@ ROOM_START_NOW_EXTRA: Final = 2
 ROOM_SETTLING_SECONDS: Final = 60.0  # a task that started later isn't in the readings yet
 ROOM_MORE_AFTER_WAITING: Final = 1.25
 ROOM_PATIENCE_SECONDS: Final = 90.0
+ROOM_PAUSE_SECONDS: Final = 20.0  # of a provider that asked to slow down; doubled each time …
+ROOM_PAUSE_MOST_SECONDS: Final = 120.0  # … up to this
+ROOM_PAUSE_LEAST_SECONDS: Final = 5.0
+ROOM_CALM_SECONDS: Final = 120.0  # then it gets one place back a minute
 ROUTINE_LOOK_SECONDS: Final = 20.0  # how often it is seen which routines are due
 
 # the history explorer (Dyad's plan; explorer-behaviour §2.6)

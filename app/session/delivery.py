@@ -59,6 +59,8 @@ class Delivery:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(self._tell, (chat,))
 
+        # a reply's end is durable a moment before nothing runs: whoever waits for that looks once more
+        desk.runner.on_quiet = lambda chat: self._tell((chat,))
         desk.store.listen(committed)
         desk.store.listen_deleted(deleted)
 

@@ -36,6 +36,7 @@ class Runner:
         self._follow = follow
         self._trouble = trouble
         self._running: dict[str, _Running] = {}
+        self.on_quiet: Callable[[str], None] = lambda _chat: None  # nothing runs in the chat any more
         self.tasks = TaskSet()
 
     def start(self, turn: Turn) -> None:
@@ -60,7 +61,8 @@ class Runner:
 
     def forget(self, chat: str) -> None:
         """Nothing follows in this chat."""
-        self._running.pop(chat, None)
+        if self._running.pop(chat, None) is not None:
+            self.on_quiet(chat)
 
     def stop(self, chat: str) -> bool:
         """Ask the turn to end, and cancel it after the grace; whether one was running."""

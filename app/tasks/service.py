@@ -48,6 +48,7 @@ MORE: Final = "the chat that gave this task adds to it; its assistant wrote it, 
 NO_TASK: Final = "There is no such task."
 NOT_NOW: Final = "This task can't be {action} now: it is {state}."
 NEEDS_WORDS: Final = '"instructions" says how to go on.'
+LOCAL: Final = frozenset({"ollama", "llamacpp", "lmstudio", "vllm"})
 STEP_SECONDS: Final = 1.0  # steps are written at most this often
 
 
@@ -114,7 +115,7 @@ class Tasks:
         self._short: dict[str, Literal["memory", "cpu"]] = {}
         self._waits: dict[str, ev.TaskWaiting] = {}
         self._now: set[str] = set()  # "start now" was pressed
-        self._paces: dict[str, room.Pace] = {}
+        self._paces = room.Paces()
         self._ended = asyncio.Event()  # something ended: who waits for tasks looks
         self._lock = asyncio.Lock()
         self._step_timers: dict[str, asyncio.TimerHandle] = {}
@@ -244,7 +245,7 @@ class Tasks:
                 [self._working(t) for t in going if t.state == "running" and not self._holds(t)],
                 [self._waiting(t) for t in queued],
                 self._clock.steady(),
-                paces=self._paces,
+                paces={p: self._paces.now(p, self._kind(p), self._clock.steady()) for p in map(self._provider, going)},
                 going=[t.id for t in going],
                 now_ms=self._clock.now_ms(),
             )
@@ -291,8 +292,11 @@ class Tasks:
         )
 
     def _cost(self, task: KeptTask) -> room.Cost:
-        local = self._provider(task) in ("ollama", "local")
-        return room.cost(task.body.get("weight", "medium"), "local" if local else "remote")
+        return room.cost(task.body.get("weight", "medium"), self._kind(self._provider(task)))
+
+    @staticmethod
+    def _kind(provider: str) -> room.Provider:
+        return "local" if provider in LOCAL else "remote"
 
     def _provider(self, task: KeptTask) -> str:
         return str(task.body.get("model", "")).partition(":")[0]
@@ -401,6 +405,9 @@ class Tasks:
     async def _end(self, task: KeptTask, summary: ChatSummary, events: Sequence[ev.Stored]) -> None:
         completed = next((s.event for s in reversed(events) if isinstance(s.event, ev.TurnCompleted)), None)
         outcome = completed.outcome if completed else "interrupted"
+        if completed is not None and completed.code in ("rate", "overloaded"):
+            provider = self._provider(task)
+            self._paces.slowed(provider, self._kind(provider), self._clock.steady())
         done = [s.event for s in events if isinstance(s.event, ev.AssistantDone)]
         said = next((e.text for e in reversed(done) if e.text and not e.unfinished), "")
         result = str(task.body.get("reported") or self._clean(said))[:TASK_SUMMARY_CHARS]

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tasks.room import Cost, Machine, Pace, Waiting, Working, ceiling, cost, decide
+from app.tasks.room import Cost, Machine, Pace, Paces, Waiting, Working, ceiling, cost, decide
 
 BIG = Machine(8, 64_000)
 SMALL = Cost(0.1, 32)
@@ -139,3 +139,20 @@ def test_the_ceiling_holds_and_conflicts_never_run_together(made: Any, processor
     assert len(done.start) <= ceiling(processors) + 2
     things = [t for w in tasks if w.id in done.start for t in w.changes]
     assert len(things) == len(set(things))
+
+
+def test_a_provider_that_asks_to_slow_down_is_halved_and_given_back_one_a_minute() -> None:
+    paces = Paces()
+    assert paces.now("openai", "remote", 0) == Pace(8) and paces.now("ollama", "local", 0) == Pace(1)
+    paces.slowed("openai", "remote", 0)
+    assert paces.now("openai", "remote", 1) == Pace(4, 20.0)
+    paces.slowed("openai", "remote", 30)
+    assert paces.now("openai", "remote", 31) == Pace(2, 70.0)
+    for _ in range(5):
+        paces.slowed("openai", "remote", 100)
+    assert paces.now("openai", "remote", 101) == Pace(1, 220.0)
+    paces.slowed("openai", "remote", 300, asked=1)
+    assert paces.now("openai", "remote", 301) == Pace(1, 305.0)
+    assert paces.now("openai", "remote", 400) == Pace(1)
+    assert paces.now("openai", "remote", 425) == Pace(2) and paces.now("openai", "remote", 426) == Pace(2)
+    assert paces.now("openai", "remote", 485) == Pace(3) and paces.now("openai", "remote", 5_000) == Pace(8)
