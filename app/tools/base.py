@@ -100,10 +100,28 @@ async def facts_of(tool: Tool, args: Any, ctx: TurnContext) -> CallFacts:
 
 def spec_of(tool: Tool) -> ToolSpec:
     """The tool as the model is told of it; the same bytes every time."""
-    schema = tool.args.model_json_schema()
-    schema.pop("title", None)
+    schema = slim(tool.args.model_json_schema())
     schema.pop("description", None)
     return ToolSpec(tool.name, tool.description, schema)
+
+
+def slim(schema: Any) -> Any:
+    """A JSON Schema without what tells a model nothing: generated titles, "or null", and defaults of null."""
+    if isinstance(schema, list):
+        return [slim(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    out = {}
+    for key, value in schema.items():
+        if key in ("properties", "$defs"):  # names of fields, not words of a schema
+            out[key] = {name: slim(one) for name, one in value.items()}
+        elif key != "title" and not (key == "default" and value is None):
+            out[key] = slim(value)
+    some = out.get("anyOf")
+    if isinstance(some, list) and {"type": "null"} in some and len(some) == 2:
+        del out["anyOf"]
+        out = next(one for one in some if one != {"type": "null"}) | out
+    return out
 
 
 def compact(answer: Mapping[str, Any]) -> str:
