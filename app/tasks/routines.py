@@ -127,32 +127,35 @@ class Routines:
         old = self._store.summary(str(before)) if before else None
         if old is not None and old.archived_at is None and old.turn_id is None:
             events.append((old.id, ev.ChatArchived(archived=True)))
-        body: dict[str, Any] = {"last": now, "chat": chat, "begin": chat}
+        body: dict[str, Any] = {"last": now, "chat": chat, "begin": chat, "prompt": chat}
         await self._store.commit(batch_of(events, "chat", [Put(KeptRoutine(name, body))]))
         self._port.nudge(chat)
 
-    def _begins(self, chat: str) -> tuple[str, KeptRoutine] | None:
+    def _kept(self, chat: str, is_to: str) -> KeptRoutine | None:
+        """The routine whose run is to `begin`, or to get its `prompt`, in this chat."""
         summary = self._store.summary(chat)
         if summary is None or summary.origin is None or summary.origin.kind != "routine":
             return None
         kept = next(iter(self._store.kept(KeptRoutine, "id=?", summary.origin.ref or "")), None)
-        return (kept.id, kept) if kept is not None and kept.body.get("begin") == chat else None
+        return kept if kept is not None and kept.body.get(is_to) == chat else None
 
     async def take(self, turn: Turn, step: int) -> Joining:
         """The routine's prompt, as the person wrote it in their settings."""
-        begins = self._begins(turn.chat) if step == 1 else None
-        routine = self._routines.get(begins[0]) if begins else None
-        if begins is None or routine is None:
+        kept = self._kept(turn.chat, "prompt") if step == 1 else None
+        routine = self._routines.get(kept.id) if kept else None
+        if kept is None or routine is None:
             return Joining()
-        name, kept = begins
-        text = f"{host_line(FRAME.format(name=safe_name(name)))}\n{routine.prompt}"
-        done = KeptRoutine(name, {**kept.body, "begin": None})
+        text = f"{host_line(FRAME.format(name=safe_name(kept.id)))}\n{routine.prompt}"
+        done = KeptRoutine(kept.id, {**kept.body, "prompt": None})
         return Joining((ev.Joined(kind="note", text=text),), changes=(Put(done),))
 
     def due(self, chat: str) -> Start | None:
         """A run that hasn't begun."""
-        begins = self._begins(chat)
-        return Start("routine", attended=False) if begins and begins[0] in self._routines else None
+        kept = self._kept(chat, "begin")
+        if kept is None or kept.id not in self._routines:
+            return None
+        # set with its turn: a run that ends before its first step isn't begun again by itself
+        return Start("routine", attended=False, changes=(Put(KeptRoutine(kept.id, {**kept.body, "begin": None})),))
 
     def chats(self) -> Sequence[str]:
         """The chats of such runs."""

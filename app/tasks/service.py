@@ -118,6 +118,7 @@ class Tasks:
         self._paces = room.Paces()
         self._ended = asyncio.Event()  # something ended: who waits for tasks looks
         self._lock = asyncio.Lock()
+        self._steps: dict[str, dict[str, Any]] = {}  # task's chat → what its card is to show soon
         self._step_timers: dict[str, asyncio.TimerHandle] = {}
         self._tasks = TaskSet()
         self.words: str | None = None
@@ -261,7 +262,7 @@ class Tasks:
         self._now.discard(task.id)
         self._started[task.id] = self._clock.steady()
         started = task.body.get("started_at") or self._clock.now_ms()
-        await self._put(replace(task, state="running"), started_at=started, ended_at=None)
+        await self._put(replace(task, state="running"), started_at=started, ended_at=None, turned=False)
         self._port.nudge(task.chat)
 
     async def _wait(self, task: KeptTask, why: ev.TaskWaiting | None) -> None:
@@ -312,13 +313,15 @@ class Tasks:
     def due(self, chat: str) -> Start | None:
         """A task that has room and hasn't begun."""
         task = None if self._recovering else self.by_chat(chat)
-        if task is None or task.state != "running" or not task.body.get("begin"):
+        if task is None or task.state != "running" or not _to_begin(task):
             return None
-        return Start("task", task.body.get("chain"), attended=False)
+        # set with its turn: a reply that ends before its first step isn't begun again by itself
+        turned = replace(task, body={**task.body, "turned": True})
+        return Start("task", task.body.get("chain"), attended=False, changes=(Put(turned),))
 
     def chats(self) -> Sequence[str]:
         """The chats of those that are due, and of those that wait for room: they are still going."""
-        return [t.chat for t in self.going() if t.state == "queued" or t.body.get("begin")]
+        return [t.chat for t in self.going() if t.state == "queued" or _to_begin(t)]
 
     async def take(self, turn: Turn, step: int) -> Joining:
         """What a task is to do, in a frame that says who wrote it; read is set with the step."""
@@ -370,15 +373,13 @@ class Tasks:
     async def _brought_up(self, task: KeptTask, summary: ChatSummary) -> bool:
         """Whether it has ended."""
         events = await self._store.read(self._store.since_turn, summary.id)
-        if summary.turn_id is None and not task.body.get("begin") and not self._port.working(summary.id):
+        if summary.turn_id is None and not _to_begin(task) and not self._port.working(summary.id):
             await self._end(task, summary, events)
             return True
         asking = _asking(events) if summary.status == "awaiting-permission" else None
         state: TaskState = "needs-you" if asking else "running"
         current = self._clean(summary.doing)[:TASK_CURRENT_CHARS]
-        steps = [{"at": s.at, "label": s.event.label} for s in events if isinstance(s.event, ev.ToolStarted)][
-            -TASK_STEPS:
-        ]
+        steps = _steps(events)
         said = asking.model_dump() if asking else None
         if state != task.state or said != task.body.get("asking"):
             await self._put(replace(task, state=state), asking=said, current=current, steps=steps)
@@ -388,19 +389,24 @@ class Tasks:
 
     def _step_soon(self, chat: str, body: dict[str, Any]) -> None:
         """Steps are written together, at most once a second."""
-        before = self._step_timers.pop(chat, None)
-        if before is not None:
-            before.cancel()
-        loop = asyncio.get_running_loop()
-        self._step_timers[chat] = loop.call_later(
-            STEP_SECONDS, lambda: self._tasks.spawn(self._write_steps(chat, body))
-        )
+        waits = chat in self._steps
+        self._steps[chat] = body
+        if not waits:  # one that waits is never put off: it writes what is newest then
+            loop = asyncio.get_running_loop()
+            self._step_timers[chat] = loop.call_later(
+                STEP_SECONDS, lambda: self._tasks.spawn(self._write_steps(chat), name="steps of a task")
+            )
 
-    async def _write_steps(self, chat: str, body: dict[str, Any]) -> None:
+    async def _write_steps(self, chat: str) -> None:
         async with self._lock:
-            task = self.by_chat(chat)
-            if task is not None and task.state in ("running", "needs-you"):
+            self._step_timers.pop(chat, None)
+            body, task = self._steps.pop(chat), self.by_chat(chat)
+            if task is None or task.state not in ("running", "needs-you"):
+                return
+            try:
                 await self._put(task, **body)
+            except StoreError as error:
+                log.warning("the steps of %s couldn't be written: %s", chat, error)
 
     async def _end(self, task: KeptTask, summary: ChatSummary, events: Sequence[ev.Stored]) -> None:
         completed = next((s.event for s in reversed(events) if isinstance(s.event, ev.TurnCompleted)), None)
@@ -424,15 +430,14 @@ class Tasks:
         parent = self._store.summary(task.parent)
         marks = new_sources(parent.taints, summary.taints) if parent else ()
         more = [(task.parent, ev.Taint(source=source)) for source in marks]
-        steps = [{"at": s.at, "label": s.event.label} for s in events if isinstance(s.event, ev.ToolStarted)][
-            -TASK_STEPS:
-        ]
+        steps = _steps(events)
         await self._put(
             replace(task, state=states[outcome]),
             more=more,
             summary=result if outcome == "success" else "",
             error=self._clean(error)[:TASK_ERROR_CHARS] or None,
             asking=None,
+            begin=None,
             current="",
             steps=steps or task.body.get("steps", []),
             worktree=tree,
@@ -552,6 +557,11 @@ class Tasks:
         for timer in self._step_timers.values():
             timer.cancel()
         await self._tasks.close()
+
+
+def _to_begin(task: KeptTask) -> bool:
+    """Whether its turn is still to start."""
+    return bool(task.body.get("begin")) and not task.body.get("turned")
 
 
 def _steps(events: Sequence[ev.Stored]) -> list[dict[str, Any]]:

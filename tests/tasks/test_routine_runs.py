@@ -84,3 +84,14 @@ def test_settings_read_routines(tmp_path: Path) -> None:
     (tmp_path / "settings.toml").write_text('[routines.Morning]\nschedule = "0 9 * * *"\nprompt = "Good morning"\n')
     settings, problems = load(Home(tmp_path))
     assert problems == [] and settings.routines["Morning"].schedule == "0 9 * * *"
+
+
+async def test_a_run_whose_model_cannot_be_had_fails_once_and_the_next_still_comes(tmp_path: Path) -> None:
+    routines = {"Broken": RoutineSettings(schedule="0 * * * *", prompt="Check.", model="scripted:nobody")}
+    async with open_chats(tmp_path, routines=routines) as chats:
+        await later(chats, 1)
+        await later(chats, 3600)
+        (chat,) = runs(chats)
+        assert [e.outcome for e in chats.events(chat, "turn.completed")] == ["error"]
+        await later(chats, 3600)
+        assert len(runs(chats)) == 2

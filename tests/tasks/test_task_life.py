@@ -305,3 +305,31 @@ async def test_without_a_repository_a_worktree_is_refused_in_words(tmp_path: Pat
         here = await chats.new("Main", start(worktree=True), ["ok"])
         await chats.say(here, "go")
         assert chats.results(here) == [NO_REPOSITORY] and chats.store.kept(KeptTask) == []
+
+
+async def test_a_task_whose_model_cannot_be_had_fails_once(tmp_path: Path) -> None:
+    async with open_chats(tmp_path) as chats:
+        here = await chats.new("Main", start(model="scripted:nobody"), ["ok"])
+        await chats.say(here, "go")
+        failed = await ended(chats, here)
+        assert failed.state == "failed" and failed.error
+        assert len(chats.events(failed.task_chat, "turn.started")) == 1
+
+
+async def test_steps_that_keep_coming_are_on_the_card_while_they_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "STEP_SECONDS", 0.05)
+
+    async def peek(args: Any, ctx: Any, call_id: str) -> str:
+        await asyncio.sleep(0.02)
+        return "seen"
+
+    async with open_chats(tmp_path, tools=[FakeTool("peek", effect="read", does=peek)]) as chats:
+        models(chats, *[[call("peek", {})] for _ in range(20)], ["Done."])
+        here = await chats.new("Main", start(model="scripted:task"), ["ok"])
+        await chats.say(here, "go")
+        await ended(chats, here)
+        shown = [len(e.steps) for e in chats.events(here, "task") if e.state == "running"]
+        assert max(shown) >= 3 and len(shown) <= 20
+        assert len(card(chats, here).steps) == 12
