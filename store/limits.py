@@ -89,6 +89,7 @@ QUIET_SECONDS: Final = 300.0  # a model that only sends signs of life (comments,
 CONTEXT_CHARS_PER_TOKEN: Final = 4
 CONTEXT_DEFAULT_TOKENS: Final = 128_000
 CONTEXT_KEEP_SHARE: Final = 0.75  # of the window, before summarising
+CONTEXT_UNSEEN_SHARE: Final = 0.92  # up to this, so that results the model hasn't seen yet stay whole
 
 # the screen
 COLUMNS_MOST: Final = 4

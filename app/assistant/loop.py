@@ -30,7 +30,7 @@ from app.ports import (
     Wires,
 )
 from store import events as ev
-from store.limits import CLOSE_LATE_SECONDS, CONTEXT_KEEP_SHARE, STEPS_A_TURN, STOP_CHILD_SECONDS
+from store.limits import CLOSE_LATE_SECONDS, CONTEXT_KEEP_SHARE, CONTEXT_UNSEEN_SHARE, STEPS_A_TURN, STOP_CHILD_SECONDS
 from store.log import Batch, BatchKind, Change, Store, batch_of
 from store.state import KeepLiveText
 
@@ -210,7 +210,8 @@ class StepLoop:
         if not force and size <= window * share:
             return False
         keep = int((min(size, window * share) - tools) / 2)
-        cut = compact.find_cut(run.log.events, keep, keep if force else keep * 8 // 5)
+        unseen = max(keep * 8 // 5, int(window * CONTEXT_UNSEEN_SHARE) - tools)  # results no request carried yet
+        cut = compact.find_cut(run.log.events, keep, keep if force else unseen)
         if cut is None:
             return False
         by = None if run.turn.model == "offline" else wire
