@@ -42,6 +42,7 @@ class Delivery:
         self._desk: Desk | None = None
         self._talk: Talk | None = None
         self._told: list[Callable[[str], None]] = []
+        self._starting: list[str] = []  # once for each nudge that is under way
         self._tasks = TaskSet()
 
     def attach(self, desk: Desk, talk: Talk, starters: Sequence[Starter]) -> None:
@@ -75,13 +76,14 @@ class Delivery:
         return self.running(chat) is not None or any(chat in starter.chats() for starter in self._desk.starters)
 
     def due(self) -> list[str]:
-        """Every chat in which a reply is due."""
+        """Every chat in which a reply is due, or being started: its turn can be durable before it runs."""
         starters = self._desk.starters if self._desk else []
-        return list(dict.fromkeys(chat for starter in starters for chat in starter.chats()))
+        return list(dict.fromkeys([*self._starting, *(chat for starter in starters for chat in starter.chats())]))
 
     def nudge(self, chat: str) -> None:
         """Start what is due in the chat, soon."""
         if self._talk is not None:
+            self._starting.append(chat)
             self._tasks.spawn(self._start(self._talk, chat), name=f"start {chat}")
 
     async def interrupt(self, chat: str) -> bool:
@@ -109,6 +111,8 @@ class Delivery:
             await talk.start_due(chat)
         except StoreError as error:
             log.warning("a reply that was due in %s couldn't start: %s", chat, error)
+        finally:
+            self._starting.remove(chat)
 
     def _tell(self, chats: Sequence[str]) -> None:
         for chat in chats:
