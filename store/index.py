@@ -203,8 +203,9 @@ def write(
         entry.lines += 1
         entry.words += length
         first += 1
-    if places is not None:
-        places.add((row[0], row[1:5]) for row in rows)
+    if places is not None and places.whole:
+        for row, (_, text, more) in zip(rows, full, strict=True):
+            places.add(row[0], row[1:5], words.terms(text, more))
     conn.executemany("INSERT INTO msg(id, chat, pos, who, len, at, anchor, name) VALUES (?,?,?,?,?,?,?,?)", rows)
     conn.executemany("INSERT INTO f(docid, text, extra) VALUES (?,?,?)", full)
     conn.executemany("INSERT INTO aside(id, spans, shown) VALUES (?,?,?)", aside)

@@ -136,14 +136,16 @@ class Indexer(IndexState):
 
     def _reading_places(self) -> bool:
         """Read some more lines' places, while nothing else is to do; answers whether there is more."""
-        if not self._searched or self._conn is None or self._places.whole:
+        if not self._searched or self._conn is None or self._places.beginnings.whole:
             return False
         self._guarded(self._read_places)
-        return not self._places.whole and self._state != "unavailable"
+        return not self._places.beginnings.whole and self._state != "unavailable"
 
     def _read_places(self) -> None:
-        if self._conn is not None:
+        if self._conn is not None and not self._places.whole:
             self._places.load(self._conn)
+        elif self._conn is not None:
+            self._places.beginnings.load(self._conn)
 
     def _guarded(self, step: Callable[[], None]) -> None:
         """Run a step; damage leads to one rebuild a run, anything else that fails makes search unavailable in words."""

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Final
 
 from store import db
+from store.beginnings import Beginnings
 
 LOAD: Final = 5_000  # lines read in one go, about 5 ms
 Place = tuple[int, int, int, int]  # chat, place in the chat, who, words
 
 
 class Places:
-    """Chat, place, who and words of the lines of one index file, by id; 13 bytes a line.
+    """Chat, place, who and words of the lines of one index file, by id; 13 bytes a line, and 8 for how its words begin.
 
     Ids below `end` are known. Only the index's writer fills it, before it commits: a reader that sees a line finds it.
     """
@@ -24,6 +25,7 @@ class Places:
         self.path = path
         self.whole = False  # every line of the file is known; from then on each new one must be added
         self.end = 1  # ids are counted from 1
+        self.beginnings = Beginnings()
         self._columns = array("I", [0]), array("I", [0]), array("B", [0]), array("I", [0])
 
     def load(self, conn: db.Connection) -> bool:
@@ -41,18 +43,18 @@ class Places:
                 for docid, place in zip(ids, zip(*columns, strict=True), strict=True):
                     self._put(docid, place)
         self.whole = len(rows) < LOAD
+        if self.whole:
+            self.beginnings.start(conn, self.end)
         return self.whole
 
-    def add(self, lines: Iterable[tuple[int, Place]]) -> None:
-        """Lines that are about to be written, by id."""
+    def add(self, docid: int, place: Place, terms: Iterable[str]) -> None:
+        """A line that is about to be written, with the words the index will hold for it."""
         if self.whole:
-            for docid, place in lines:
-                self._put(docid, place)
+            self.beginnings.add(docid, terms)
+            self._put(docid, place)
 
-    def of(self, docids: Sequence[int]) -> tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[int]] | None:
-        """Chats, places, who and words of lines given newest first; None where one isn't known."""
-        if docids[0] >= self.end:
-            return None
+    def of(self, docids: Sequence[int]) -> tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[int]]:
+        """Chats, places, who and words of lines, one at least; all below `end`."""
         pick = itemgetter(*docids, docids[0])  # one more, as a single one wouldn't come as a tuple
         chats, places, who, lengths = (pick(column)[:-1] for column in self._columns)
         return chats, places, who, lengths

@@ -56,13 +56,21 @@ def idf(lines: int, df: float, *, clipped: bool = False) -> float:
     return math.log(1.0 + ratio)
 
 
+Phrase = tuple[int, float, bool]  # group, weight, whether it counts once a line however often it is there
+
+
 class Finds:
     """What matchinfo said of the rows of one MATCH expression, a column a word of the query.
 
-    `phrases[i]` is the group and weight of phrase i, None to leave it out. Columns and not rows: C does the walking.
+    `phrases[i]` says what phrase i counts for, None to leave it out. Columns and not rows: C does the walking.
     """
 
-    def __init__(self, blobs: Sequence[bytes], phrases: Sequence[tuple[int, float] | None]) -> None:
+    def __init__(
+        self,
+        blobs: Sequence[bytes],
+        phrases: Sequence[Phrase | None],
+        also: tuple[int, float] | None = None,  # a group that every row has once more, and what that weighs
+    ) -> None:
         stride = _HEAD + COLUMNS * len(phrases)
         flat = memoryview(b"".join(blobs)).cast("I") if blobs else memoryview(bytes(4 * stride)).cast("I")
         self.lines: int = flat[2]
@@ -71,12 +79,19 @@ class Finds:
         for i, phrase in enumerate(phrases):
             if phrase is None:
                 continue
-            group, weight = phrase
+            group, weight, once = phrase
             columns.setdefault(group, [])
+            found: list[float] = []
             for column in range(COLUMNS):
                 one = flat[_HEAD + COLUMNS * i + column :: stride].tolist()
                 if any(one):
-                    columns[group] = _added(columns[group], one, weight)
+                    found = _added(found, one, 1.0)
+            if once and found:
+                found = list(map(float, map(bool, found)))
+            if found:
+                columns[group] = _added(columns[group], found, weight)
+        if also is not None:
+            columns[also[0]] = _added(columns.get(also[0], []), [1] * len(blobs), also[1])
         nothing = [0.0] * len(blobs)
         self.columns: list[list[float]] = [columns[g] or nothing for g in sorted(columns)]
 
@@ -85,7 +100,7 @@ class Finds:
         return [column[row] for column in self.columns]
 
 
-def _added(have: list[float], more: list[int], weight: float) -> list[float]:
+def _added(have: list[float], more: Sequence[float], weight: float) -> list[float]:
     if weight != 1.0:
         return [h + weight * m for h, m in zip(have, more, strict=True)] if have else [weight * m for m in more]
     return [h + m for h, m in zip(have, more, strict=True)] if have else list(more)

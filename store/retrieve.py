@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from operator import mul
 from typing import Any
 
-from store import dates, db, fuzzy, grouping, query, ranking, repair, retrieved, words
+from store import asking, dates, db, fuzzy, grouping, query, ranking, repair, retrieved, words
+from store.asking import Ask
 from store.index import WHO_CODE, ChatEntry, Sizes
 from store.limits import AND_ENOUGH_CHATS, FEW_CHATS, OR_BUDGET, PALETTE_NEWEST
 from store.models import Who
 from store.places import Places
 from store.retrieved import Retrieved
+
+_INFO = f"matchinfo(f, '{ranking.MATCHINFO}')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +76,27 @@ class Core:
 
     def _ranked(
         self,
-        match: str,
+        ask: Ask,
         groups: list[query.Group],
-        left_out: int,
         filters: Filters,
         limit: int,
         days: Sequence[dates.Named] = (),
     ) -> Retrieved:
-        """The newest `limit` lines of a MATCH expression (whose first `left_out` phrases don't count), ranked."""
+        """The newest `limit` lines that are asked for, ranked."""
         named = {t for g in groups for f in g.forms for t in f.terms if t in self.speakers} if self.speakers else set()
         more = (", m.at" if days else "") + (", m.name" if named else "")  # a column costs, over thousands of rows
-        candidates = self._candidates(match, self._limits(filters), limit, more)
+        limits = self._limits(filters)
+        candidates = None
+        if self.places is not None and self.places.whole and not (limits or more):
+            short = asking.looked_up(groups, self.places.beginnings, 2 * limit, self.all_of) if ask.every else None
+            candidates = self._by_places(short or ask, limit)
+            ask = short if short and candidates is not None else ask
+        if candidates is None:
+            candidates = self._candidates(ask.match, limits, limit, more)
         if not candidates:
             return Retrieved(groups=groups)
         docids, blobs, chats, places, who, lengths, *asked_for = candidates
-        phrases = [(i, f.weight) for i, g in enumerate(groups) for f in g.forms]
-        finds = ranking.Finds(blobs, [*[None] * left_out, *phrases])
+        finds = ranking.Finds(blobs, ask.phrases, ask.also)
         idfs = [ranking.idf(finds.lines, g.df, clipped=self.weights.clipped) for g in groups]
         if days:
             idfs.append(_said_then(finds, [max(d.nearness(at) for d in days) for at in asked_for[0]]))
@@ -108,21 +117,27 @@ class Core:
             found, lines, groups, idfs, "exact", len(docids), len(docids) >= limit, theirs=theirs, naming=naming
         )
 
-    def _candidates(self, match: str, limits: str, limit: int, more: str) -> Sequence[Sequence[Any]]:
-        """Columns of the newest lines: id, matchinfo, chat, place, who, words, and what else is asked for."""
-        info = f"matchinfo(f, '{ranking.MATCHINFO}')"
-        if self.places is not None and self.places.whole and not (limits or more):
-            rows = self.conn.execute(
-                f"SELECT docid, {info} FROM f WHERE f MATCH ? ORDER BY docid DESC LIMIT ?", (match, limit)
-            ).fetchall()
-            if not rows:
-                return ()
-            docids, blobs = zip(*rows, strict=True)
-            where = self.places.of(docids)
-            if where is not None:
-                return (docids, blobs, *where)
+    def _by_places(self, ask: Ask, limit: int) -> Sequence[Sequence[Any]] | None:
+        """Columns of the newest lines: id, matchinfo, chat, place, who, words; None where not all are in memory."""
+        assert self.places is not None
         rows = self.conn.execute(
-            f"SELECT f.docid, {info}, m.chat, m.pos, m.who, m.len{more} "
+            f"SELECT docid, {_INFO} FROM f WHERE f MATCH ? ORDER BY docid DESC LIMIT ?",
+            (ask.match, -1 if ask.beginning else limit),
+        ).fetchall()
+        if not rows:
+            return ()
+        docids, blobs = zip(*rows, strict=True)
+        if docids[0] >= self.places.end:
+            return None
+        if ask.beginning:
+            has = self.places.beginnings.among(docids, ask.beginning)
+            docids, blobs = tuple(compress(docids, has))[:limit], tuple(compress(blobs, has))[:limit]
+        return (docids, blobs, *self.places.of(docids)) if docids else ()
+
+    def _candidates(self, match: str, limits: str, limit: int, more: str) -> Sequence[Sequence[Any]]:
+        """The same, and what else is asked for, by joining the table of lines."""
+        rows = self.conn.execute(
+            f"SELECT f.docid, {_INFO}, m.chat, m.pos, m.who, m.len{more} "
             f"FROM f CROSS JOIN msg m ON m.id = f.docid WHERE f MATCH ?{limits} ORDER BY f.docid DESC LIMIT ?",
             (match, limit),
         ).fetchall()
@@ -141,7 +156,7 @@ class Core:
         if not groups or any(g.df == 0 for g in groups):
             return Retrieved(groups=list(groups))
         groups = query.lean(groups)
-        return self._ranked(self.all_of(groups), groups, 0, filters, limit)
+        return self._ranked(Ask(self.all_of(groups), asking.phrases_of(groups), every=True), groups, filters, limit)
 
     def relaxed(
         self,
@@ -162,8 +177,9 @@ class Core:
                 break
             essential.append(g)
             spent += g.df
-        left_out = sum(len(g.forms) for g in essential)
-        found = self._ranked(self.any_of(essential, by_df), by_df, left_out, filters, budget, days)
+        twice = [None for g in essential for _ in g.forms]  # they come again among all
+        ask = Ask(self.any_of(essential, by_df), [*twice, *asking.phrases_of(by_df)])
+        found = self._ranked(ask, by_df, filters, budget, days)
         return replace(found, match="close" if found.chats else "none", missing=missing)
 
     def judged(self, pieces: Sequence[query.Piece], filters: Filters, limit: int = PALETTE_NEWEST) -> Retrieved:

@@ -209,7 +209,7 @@ def read_places(owner: Indexer) -> Places | None:
     assert owner.path is not None
     places = owner.places_of(owner.path)
     until = time.monotonic() + 60
-    while places is not None and not places.whole and time.monotonic() < until:
+    while places is not None and not places.beginnings.whole and time.monotonic() < until:
         time.sleep(0.01)
     return places
 
