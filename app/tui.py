@@ -19,7 +19,7 @@ from app import keys
 from app.screens.bindings import bindings
 from app.screens.host import Host
 from app.screens.say import say
-from app.screens.terminal_gone import forgiving
+from app.screens.terminal_gone import forgiving, has_terminal
 from app.screens.themes import THEMES
 from app.screens.watched import WatchedTasks
 from store.clock import Clock, SystemClock
@@ -69,6 +69,8 @@ class ShoalApp(Host):
         self.use_theme(self.settings.theme)
         self.use_keys(self.settings.keys)
         self._watch_signals()
+        if has_terminal():  # its end is told by a signal, but not where another program (make) stands between
+            self.set_interval(TERMINAL_LOOK_SECONDS, self._watch_terminal)
         self.tasks.spawn(self._start(), "start")
 
     async def _start(self) -> None:
@@ -149,6 +151,10 @@ class ShoalApp(Host):
     def get_driver_class(self) -> type[Driver]:
         """Textual's driver for this system, for a terminal that may go away."""
         return forgiving(super().get_driver_class())
+
+    def _watch_terminal(self) -> None:
+        if not has_terminal():
+            self.leave(129, None)
 
     def _watch_signals(self) -> None:
         loop = asyncio.get_running_loop()

@@ -103,6 +103,7 @@ CARD_QUIET_SECONDS: Final = 1.0  # a card waits this long after the last key
 CARD_DEAF_SECONDS: Final = 0.5  # and ignores keys this long after it appears, and after a paste
 CLIPBOARD_CHARS: Final = 70_000
 LEADER_SECONDS: Final = 3.0
+TERMINAL_LOOK_SECONDS: Final = 1.0  # how often it is seen whether the terminal is still there
 
 # messages in one chat's queue, imports
 QUEUE_MOST: Final = 50

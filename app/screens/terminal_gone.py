@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from typing import Any
+
+
+def has_terminal(fd: int = 0) -> bool:
+    """Whether there is a terminal to read from. One that was closed is none any more."""
+    try:
+        return os.isatty(fd)
+    except OSError:
+        return False
 
 
 class ForgivingFile:

@@ -116,3 +116,21 @@ async def test_quitting_with_a_question_open_and_resized_away_never_fails(servic
             await pilot.resize_terminal(*size)
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is deck)
+
+
+async def test_a_terminal_that_is_gone_ends_it_also_where_no_signal_tells(tmp_path: Any, monkeypatch: Any) -> None:
+    from app import tui
+    from tests.screens import scenes
+
+    there = [True]
+    monkeypatch.setattr(tui, "has_terminal", lambda: there[0])
+    monkeypatch.setattr(tui, "TERMINAL_LOOK_SECONDS", 0.05)
+    app = scenes.app_of(scenes.SCENES["deck"], tmp_path / "home")
+    left: list[int] = []
+    async with app.run_test() as pilot:
+        await pilot.pause(0.3)
+        monkeypatch.setattr(app, "leave", lambda code, words: left.append(code))
+        assert left == []
+        there[0] = False
+        await pilot.pause(0.3)
+        assert left[:1] == [129]

@@ -23,6 +23,7 @@ NOT_OFFERED = {
     "remember": "I can't remember things for you: that isn't available in this chat, or not there yet.",
     "start_background_task": "I can't work in the background: that isn't available in this chat, or not there yet.",
 }
+WAITS = "I'm waiting for it, and say so here when it is over. You can keep chatting."
 WHAT_I_AM = (
     "I'm Shoal's offline assistant: no language model, no network, no key. I look things up and quote them word for "
     "word; I never make anything up."
