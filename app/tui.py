@@ -24,6 +24,7 @@ from app.screens.themes import THEMES
 from app.screens.watched import WatchedTasks
 from store.clock import Clock, SystemClock
 from store.errors import StoreError
+from store.limits import TERMINAL_LOOK_SECONDS
 from widgets.net import NET
 
 if TYPE_CHECKING:

@@ -118,7 +118,9 @@ async def test_quitting_with_a_question_open_and_resized_away_never_fails(servic
         await until(pilot, lambda: pilot.app.screen is deck)
 
 
-async def test_a_terminal_that_is_gone_ends_it_also_where_no_signal_tells(tmp_path: Any, monkeypatch: Any) -> None:
+async def test_a_terminal_that_is_gone_ends_it_also_where_no_signal_tells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from app import tui
     from tests.screens import scenes
 
