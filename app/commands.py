@@ -216,12 +216,11 @@ class DecideChain(Command):
 
 
 class Explore(Command):
-    """Explore the history of the chat's project. `given`: the person's own command line takes consent as given."""
+    """Explore the history of the chat's project."""
 
     do: Literal["explore"] = "explore"
     chat: str
     query: str = Field(min_length=1, max_length=EXPLORER_QUERY_CHARS)
-    given: bool = False
 
 
 class SetConsent(Command):

@@ -17,6 +17,7 @@ from app.guard.redactor import Redactor
 from app.guard.vault import HandedOut, Vault
 from app.history.explorer.build import build_explorer
 from app.history.explorer.entitlement import Consents, Entitlements
+from app.history.explorer.explore import Explorer
 from app.history.read_chat import ReadChat
 from app.history.search_chats import SearchChats
 from app.history.surface import SurfaceGate
@@ -75,6 +76,7 @@ class Services:
     tasks: TaskSet
     processes: ProcessRegistry
     changes: ChangeTracker
+    explorer: Explorer
     catalogue: Any = None
 
     async def close(self) -> None:
@@ -171,9 +173,10 @@ async def _over(
     looking: list[Tool] = [SearchChats(store, search, crossing, surface), ReadChat(store, search, crossing, surface)]
     own = tuple(dict.fromkeys((str(home.root.absolute()), str(home.root.resolve()))))
     delivery = Delivery()
+    exploring, explorer = build_explorer(store, search, clock, wires, crossing, entitlements, surface, consents)
     extension = joined_extensions(
         [
-            build_explorer(store, search, clock, wires, crossing, entitlements, surface, consents)[0],
+            exploring,
             build_together(
                 store,
                 clock,
@@ -224,7 +227,7 @@ async def _over(
     if not store.readonly:
         tasks.spawn(undo.tidy())
     services = Services(
-        home, settings, clock, store, search, session, wires, registry, redactor, tasks, processes, tracker
+        home, settings, clock, store, search, session, wires, registry, redactor, tasks, processes, tracker, explorer
     )
     around.append(services)
     if on_notice is not None:

@@ -12,7 +12,7 @@ from typing import Any
 from app.cli import FAILED, USAGE
 from app.cli.context import Context, clock_of, opened
 from app.cli.failures import CliError, say
-from app.commands import CommandError, Explore, NewChat
+from app.commands import CommandError, NewChat
 from store.limits import EXPLORER_QUERY_CHARS, IMPORT_INDEX_SECONDS, TITLE_WORDS_CHARS
 from store.text import safe_text
 
@@ -50,7 +50,7 @@ async def _explored(context: Context, query: str, folder: str) -> dict[str, Any]
     try:
         await services.search.caught_up(IMPORT_INDEX_SECONDS)
         made = await services.session.do(NewChat(title=query[:TITLE_WORDS_CHARS], folder=folder))
-        return await services.session.do(Explore(chat=made["chat"], query=query, given=True))
+        return await services.explorer.by_hand(made["chat"], query)
     except CommandError as error:
         raise CliError(error.message, FAILED) from error
     finally:

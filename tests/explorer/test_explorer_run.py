@@ -298,3 +298,30 @@ def test_a_report_is_at_most_six_kilobytes_and_says_what_was_left_out() -> None:
     report = derive(Submission(summary="s", findings=findings), registry, Run("q"), str)
     assert len(compact(report.to_json()).encode()) <= EXPLORE_REPORT_BYTES
     assert (report.outcome, report.partial_reason, report.action) == ("partial", LEFT_OUT, "read_targets")
+
+
+async def test_a_fault_of_shoals_own_is_a_failure_in_words_and_not_a_stop(
+    kit: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*args: Any, **more: Any) -> Any:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(kit.search, "search", broken)
+    scripted(kit, search("login"))
+    done = await kit.explore("Login?")
+    assert done.report is None and done.event.state == "failed" and "a fault" not in done.sentence
+
+
+async def test_cancelled_at_any_moment_no_card_stays_pending(kit: Kit) -> None:
+    scripted(kit, *(search(f"login {n}") for n in range(400)))
+    for n in range(25):
+        running = asyncio.ensure_future(kit.explore(f"Login {n}?"))
+        await asyncio.sleep(n * 0.0006)
+        running.cancel()
+        await asyncio.wait({running})
+    for _ in range(200):
+        last = {e.explore_id: e.state for e in kit.events()}
+        if "pending" not in last.values():
+            break
+        await asyncio.sleep(0.01)
+    assert "pending" not in last.values()

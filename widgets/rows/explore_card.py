@@ -84,7 +84,9 @@ class ExploreCard(Row):
         run = self.model.run
         assert run is not None
         if run.state == "pending":
-            return [(safe_text(self.words, one_line=True, limit=200), "")]
+            goes = f" · limited text of this project's chats goes to {safe_text(run.engine, one_line=True, limit=60)}"
+            away: list[Piece] = [(goes, "muted")] if run.engine not in ("", "offline") else []
+            return [(safe_text(self.words, one_line=True, limit=200), ""), *away]
         groups: list[Finding | Disagreement] = [*run.findings, *run.conflicts]
         evidence = [e for g in groups for e in g.evidence]
         meta = []

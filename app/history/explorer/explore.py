@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -34,6 +34,7 @@ log = logging.getLogger("shoal.explorer")
 
 PENDING_KEY: Final = "exploring"
 RUNS: Final = "explore/"
+BROKE: Final = "Something went wrong inside Shoal while it explored; the details are in the log."
 EMPTY: Final = "must ask something"
 EXPLORER_PROMPT: Final = """\
 ## Earlier chats of this project
@@ -118,18 +119,19 @@ class Explorer:
         engine = self.entitlements.whole().engine
         pending = HistoryExplored(explore_id=explore_id, call_id=call_id, query=query, engine=engine)
         keep = KeepState(ctx.chat, PENDING_KEY, explore_id)
-        await self._store.commit(Batch.of(ctx.chat, pending, changes=[keep]))
-        progress(PHASES["start"])
+        forget = KeepState(ctx.chat, PENDING_KEY, None)
         begun = self._clock.steady()
         registry = Registry(self._clean)
-        lock = Lock(ctx.folder, ctx.chat, self._store.summary, await self._store.read(self._own, ctx.chat))
-
-        def told(phase: str, searches: int, reads: int) -> None:
-            progress(PHASES[phase].format(searches=searches, reads=reads))
-
-        child = Child(self._search, lock, registry, self._clean, told)
-        forget = KeepState(ctx.chat, PENDING_KEY, None)
+        child = Child(self._search, Lock(ctx.folder, ctx.chat, self._store.summary, frozenset()), registry, self._clean)
         try:
+            await self._store.commit(Batch.of(ctx.chat, pending, changes=[keep]))
+            progress(PHASES["start"])
+            child.lock = replace(child.lock, own=await self._store.read(self._own, ctx.chat))
+
+            def told(phase: str, searches: int, reads: int) -> None:
+                progress(PHASES[phase].format(searches=searches, reads=reads))
+
+            child.told = told
             report, run = await explore(
                 query,
                 child,
@@ -139,10 +141,12 @@ class Explorer:
                 told=told,
                 settle=lambda: self._settle(EXPLORE_INDEX_SECONDS),
             )
-        except WireError as error:
-            failed = pending.model_copy(update={"state": "failed", "partial_reason": self._clean(error.sentence)})
-            record = self._record(failed, child, begun)
-            return Explored(None, failed, (), (forget, record), self._clean(error.sentence))
+        except Exception as error:
+            if not isinstance(error, WireError):
+                log.error("an exploration in %s broke: %s", ctx.chat, type(error).__name__, exc_info=error)
+            words = self._clean(error.sentence) if isinstance(error, WireError) else BROKE
+            failed = pending.model_copy(update={"state": "failed", "partial_reason": words})
+            return Explored(None, failed, (), (forget, self._record(failed, child, begun)), words)
         except BaseException:
             cancelled = pending.model_copy(update={"state": "cancelled"})
             self._tasks.spawn(self._store.commit(Batch.of(ctx.chat, cancelled, changes=[forget])))
@@ -185,22 +189,25 @@ class Explorer:
 
     async def command(self, command: Explore) -> dict[str, Any]:
         """Headless `explore`: every check of its chat."""
-        summary = self._store.summary(command.chat)
-        if summary is None:
+        if self._store.summary(command.chat) is None:
             raise CommandError("unknown-chat", "There is no such chat.")
         ctx = self._context(command.chat)
-        refused = may_look(ctx) if command.given else self.gate.refusal(EXPLORE, ctx)
+        refused = NOT_HERE if self.consents.of(EXPLORE) == "never" else self.gate.refusal(EXPLORE, ctx)
+        return await self._asked(ctx, command.query, refused)
+
+    async def by_hand(self, chat: str, query: str) -> dict[str, Any]:
+        """`shoal explore`: plan and engine are needed, and a chat that may look; consent is given by the command."""
+        ctx = self._context(chat)
+        return await self._asked(ctx, query, may_look(ctx))
+
+    async def _asked(self, ctx: TurnContext, query: str, refused: str | None) -> dict[str, Any]:
         whole = self.entitlements.whole()
-        if refused is None and not whole.pro:
-            refused = whole.why
-        if refused is None and not command.given and self.consents.of(EXPLORE) == "never":
-            refused = NOT_HERE
-        if refused is not None:
-            raise CommandError("not-allowed", refused)
-        done = await self.run(ctx, command.query, None)
-        had = self._store.summary(command.chat)
+        if refused is not None or not whole.pro:
+            raise CommandError("not-allowed", refused or whole.why)
+        done = await self.run(ctx, query, None)
+        had = self._store.summary(ctx.chat)
         marks = [Taint(source=s) for s in new_sources(had.taints if had else (), done.taints)]
-        await self._store.commit(Batch.of(command.chat, *marks, done.event, changes=done.changes))
+        await self._store.commit(Batch.of(ctx.chat, *marks, done.event, changes=done.changes))
         if done.report is None:
             raise CommandError("failed", done.sentence)
         return done.report.to_json()
