@@ -12,7 +12,8 @@ class DeckMoves(DeckChats):
     def action_toggle_list(self) -> None:
         """F2."""
         self.list_open = not self.list_open
-        self.memory.keep("", "list", self.list_open)
+        if not self.has_class("-narrow"):  # a drawer's opening says nothing about the list of a wide window
+            self.memory.keep("", "list", self.list_open)
         self.lay_out()
         self.refresh_list()
         self.refresh_words()

@@ -212,8 +212,11 @@ class DeckScreen(DeckTogether):
 
     def on_resize(self) -> None:
         """Another window size."""
-        if self.size.width < 100 and self.list_open and not self.has_class("-narrow"):
+        narrow = self.has_class("-narrow")
+        if self.size.width < 100 and self.list_open and not narrow:
             self.list_open = False
+        elif self.size.width >= 100 and narrow:  # hidden by the window, not by the person
+            self.list_open = self.memory.read("", "list") is not False
         self.lay_out()
         self.refresh_words()
 

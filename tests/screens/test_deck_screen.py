@@ -439,3 +439,22 @@ async def test_a_thousand_messages_page_in_from_the_top(services: FakeServices) 
         first = len(said(deck))
         deck.column.transcript.action_first()
         await until(pilot, lambda: len(said(deck)) > first)
+
+
+async def test_the_list_that_a_narrow_window_hid_comes_back_with_the_room(tmp_path: Path) -> None:
+    from tests.screens import scenes
+
+    app = scenes.app_of(scenes.SCENES["deck"], tmp_path / "home")
+    async with app.run_test(size=(140, 30)) as pilot:
+        await scenes.play(scenes.SCENES["deck"], pilot)
+        deck: Any = app.screen
+        assert deck.list_open
+        for width, shown in ((80, False), (140, True)):
+            await pilot.resize_terminal(width, 30)
+            await pilot.pause(0.2)
+            assert deck.list_open is shown
+        await pilot.press("f2")
+        for width in (80, 140):  # hidden by the person: it stays so
+            await pilot.resize_terminal(width, 30)
+            await pilot.pause(0.2)
+            assert not deck.list_open
