@@ -19,6 +19,7 @@ class Waiting:
 
     message_id: str
     text: str
+    attended: bool = True  # somebody is there to answer questions
 
 
 Queue = tuple[Waiting, ...]
@@ -30,20 +31,27 @@ def read(store: Store, chat: str) -> Queue:
     if not isinstance(value, list):
         return ()
     return tuple(
-        Waiting(str(v["id"]), str(v["text"])) for v in value if isinstance(v, dict) and {"id", "text"} <= v.keys()
+        Waiting(str(v["id"]), str(v["text"]), v.get("attended") is not False)
+        for v in value
+        if isinstance(v, dict) and {"id", "text"} <= v.keys()
     )
 
 
 def keep(chat: str, queue: Queue) -> KeepState:
     """The change that makes `queue` the chat's."""
-    return KeepState(chat, KEY, [{"id": w.message_id, "text": w.text} for w in queue] or None)
+    return KeepState(chat, KEY, [_kept(w) for w in queue] or None)
 
 
-def push(queue: Queue, text: str) -> tuple[Queue, Waiting] | None:
+def _kept(waiting: Waiting) -> dict[str, object]:
+    told: dict[str, object] = {"id": waiting.message_id, "text": waiting.text}
+    return told if waiting.attended else told | {"attended": False}
+
+
+def push(queue: Queue, text: str, *, attended: bool = True) -> tuple[Queue, Waiting] | None:
     """One more at the end; None when it is full."""
     if len(queue) >= QUEUE_MOST:
         return None
-    waiting = Waiting(new_id(MESSAGE), text)
+    waiting = Waiting(new_id(MESSAGE), text, attended)
     return (*queue, waiting), waiting
 
 

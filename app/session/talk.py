@@ -62,7 +62,7 @@ class Talk:
         async with desk.lock(chat):
             summary = desk.open_chat(chat)
             if desk.runner.turn(chat) is not None:
-                pushed = queue.push(queue.read(desk.store, chat), command.text)
+                pushed = queue.push(queue.read(desk.store, chat), command.text, attended=command.attended)
                 if pushed is None:
                     return refuse("busy", QUEUE_FULL)
                 waiting, new = pushed
@@ -164,7 +164,13 @@ class Talk:
             summary = None if chat in desk.deleting else desk.store.summary(chat)
             waiting = queue.read(desk.store, chat) if summary and outcome == "success" else ()
             # after a stop nothing goes on by itself until something new becomes due
-            start = _by_person("person") if waiting else desk.due(chat) if outcome != "interrupted" else None
+            start = (
+                _by_person("person" if waiting[0].attended else "ask")
+                if waiting
+                else desk.due(chat)
+                if outcome != "interrupted"
+                else None
+            )
             if summary is None or start is None:
                 desk.runner.forget(chat)
                 return None

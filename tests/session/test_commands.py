@@ -420,3 +420,13 @@ async def test_after_clear_the_model_starts_afresh_and_nothing_is_deleted(tmp_pa
         asked = " ".join(str(m) for m in kit.wire.requests[-1].messages)
         assert "after" in asked and "before" not in asked
         assert [m.text for m in kit.events(chat, "user.message")] == ["before", "after"]
+
+
+async def test_a_queued_message_that_nobody_attends_stays_so(tmp_path):
+    async with open_kit(tmp_path, ["a long ", 0.1, "answer"], ["second"]) as kit:
+        chat = await kit.new()
+        await kit.send(chat, "first")
+        done = await kit.session.do(cmd.Send(chat=chat, text="second", attended=False))
+        assert done["queued"]
+        await kit.session.settle()
+        assert [(t.trigger, t.attended) for t in kit.events(chat, "turn.started")] == [("person", True), ("ask", False)]
