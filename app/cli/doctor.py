@@ -100,6 +100,7 @@ def _look(context: Context) -> dict[str, Any]:
         "terminal": _terminal(),
         "problems": list(context.problems),
         "routines": _routines(context),
+        "sandbox": asyncio.run(_sandbox(context)),
         "settings": [
             {"key": key, "value": _shown(context.settings, key), "default": _plain(default), "means": words}
             for key, default, words in documented()
@@ -175,6 +176,14 @@ def _explorer(runs: Any) -> dict[str, Any]:
         "capped": sum(bool(run.get("capped")) for run in told),
         "dropped": sum(int(run.get("dropped", 0)) for run in told),
     }
+
+
+async def _sandbox(context: Context) -> str:
+    """Whether commands run in a sandbox here, in words."""
+    from app.tools.shell.sandbox import Sandbox
+
+    sandbox = Sandbox(switched_on=context.settings.commands.sandbox == "auto")
+    return "run in a sandbox (bubblewrap)." if await sandbox.ready() else sandbox.words
 
 
 def _routines(context: Context) -> list[str]:
@@ -260,6 +269,7 @@ def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "explorer", f"{explorer['runs']} runs ({states}) · p95 {explorer['seconds_p95']:.2f} s"
     for words in report["routines"]:
         yield "routine", words
+    yield "commands", report["sandbox"]
     yield "counts", ", ".join(f"{n:,} {what}" for what, n in report["counts"].items()) or "nothing yet"
     if report["disk"]["free_bytes"] is not None:
         yield "disk", f"{report['disk']['free_bytes'] / 1e9:,.1f} GB free"

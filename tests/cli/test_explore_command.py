@@ -66,3 +66,17 @@ def test_headless_applies_every_check_of_the_chat(tmp_path: Path) -> None:
     done = subprocess.run(run, input=ask, env=env, capture_output=True, text=True, timeout=60, check=False)
     (answer,) = [a for a in map(json.loads, done.stdout.splitlines()) if a.get("ref") == "3"]
     assert answer["error"]["code"] == "not-allowed"  # the surface is direct
+
+
+def test_doctor_tells_the_sandbox_the_routines_and_the_explorers_runs_in_words(tmp_path: Path) -> None:
+    home, work = seeded(tmp_path)
+    shoal(home, *PRO, "explore", "login sessions", "--project", str(work))
+    routine = (
+        '[routines.Morning]\nschedule = "0 9 * * *"\nprompt = "x"\n\n[routines.Odd]\nschedule = "soon"\nprompt = "x"\n'
+    )
+    (home / "settings.toml").write_text(routine)
+    told = shoal(home, "doctor").stdout
+    assert "sandbox" in told and "Morning · next 20" in told and "“Odd” isn't five cron words" in told
+    assert "1 runs (1 complete)" in told or "1 runs (1 partial)" in told
+    report = json.loads(shoal(home, "doctor", "--json").stdout)
+    assert report["index"]["explorer"]["runs"] == 1 and "login" not in json.dumps(report["index"])
