@@ -109,6 +109,15 @@ class Client:
             if wanted(line):
                 return line
 
+    def stop_carried_on(self, chat: str, seconds: float = PATIENCE) -> None:
+        """Wait until the chat's broken reply carries on by itself, and stop it."""
+        end = time.monotonic() + seconds
+        while "resume" not in [e["trigger"] for e in self.events("turn.started") if e["chat"] == chat]:
+            assert time.monotonic() < end, "the reply didn't carry on"
+            self.do("chats")
+            time.sleep(0.01)
+        assert self.do("stop", chat=chat) == {"stopping": True}
+
     def events(self, kind: str | None = None) -> list[dict[str, Any]]:
         """The stored events that came so far."""
         return [x for x in self.lines if "seq" in x and kind in (None, x["type"])]

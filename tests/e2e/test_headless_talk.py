@@ -276,7 +276,7 @@ def test_a_kill_loses_no_acknowledged_event_and_the_reply_is_marked_at_the_next_
         assert [e for e in events if e["id"] <= seen[-1]["id"]] == seen
         ended = [e for e in events if e["type"] == "turn.completed"]
         assert len(ended) == 1 and ended[0]["outcome"] == "interrupted"
-        again.do("stop", chat=chat)  # it carries on by itself
+        again.stop_carried_on(chat)
         assert again.do("settle") == {"waiting": []}
 
 
