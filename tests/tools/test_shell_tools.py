@@ -15,8 +15,10 @@ from app.guard import secrets
 from app.ports import TurnContext
 from app.settings import CommandSettings
 from app.tools.shell.build import build_shell
+from app.tools.shell.output import Ring
 from app.tools.shell.processes import NOT_KEPT
 from app.tools.shell.run_command import FOLDER_GONE, OWN_FOLDER
+from app.tools.shell.running import Running
 from app.tools.shell.sandbox import NOT_THERE, SWITCHED_OFF, Sandbox
 from store.clock import SystemClock
 from store.errors import StoreError
@@ -110,6 +112,15 @@ def alive(mark: str) -> bool:
             if words[0] == b"sleep" and mark.encode() in words:
                 return True
     return False
+
+
+def command_lines() -> list[str]:
+    """The command line of every process, those of a sandbox that only begins too."""
+    lines = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            lines.append(Path(f"/proc/{name}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return lines
 
 
 async def gone(mark: str, seconds: float = 2.0) -> bool:
@@ -312,6 +323,20 @@ async def test_a_process_that_cant_be_recorded_is_ended_again(shell, monkeypatch
     outcome = await shell.run(f"sleep {mark}", background=True)
     assert not outcome.ok and outcome.text == NOT_KEPT and shell.processes.running() == 0
     assert await gone(mark)
+
+
+async def test_a_command_killed_while_it_is_only_beginning_leaves_nothing(shell):
+    """A sandbox that is inside clone() when it's killed would leave a child that waits for it for ever."""
+    sandbox = shell.command._sandbox
+    mark = "1195.3" if sandbox.switched_on else "1195.4"
+    await sandbox.ready()
+    for at in range(60):
+        running = await Running.start(
+            sandbox, sandbox.prepare(f"sleep {mark}", shell.folder, None), shell.folder, Ring()
+        )
+        await asyncio.sleep(at % 6 * 0.001)
+        running.drop()
+    assert await gone(mark) and not any(mark in line for line in command_lines())
 
 
 async def test_what_a_killed_shoal_left_open_is_closed_at_the_next_start(tmp_path):

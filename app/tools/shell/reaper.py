@@ -51,6 +51,23 @@ def signal_all(pids: list[int], number: int) -> None:
             os.kill(pid, number)
 
 
+def stand_still(pids: list[int], seconds: float = 0.05) -> None:
+    """Stop each and wait until it has stopped: one that is inside clone() still makes its child before it stops."""
+    signal_all(pids, signal.SIGSTOP)
+    ends = time.monotonic() + seconds
+    while any(_state(pid) not in b"TtZX" for pid in pids) and time.monotonic() < ends:
+        time.sleep(0.0002)
+
+
+def _state(pid: int) -> bytes:
+    """The letter of a process's state; X when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0]
+    except (OSError, IndexError):
+        return b"X"
+
+
 class Reaper:
     """The command's parent, and the one that buries all it started."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from app.aio import TaskSet
-from app.tools.shell.reaper import descendants, signal_all
+from app.tools.shell.reaper import descendants, signal_all, stand_still
 from app.tools.shell.sandbox import Prepared, Sandbox
 from store.limits import COMMAND_GRACE_SECONDS, COMMAND_PROGRESS_SECONDS
 
@@ -117,7 +117,7 @@ class Running:
             return
         tree = [self._proc.pid]
         for _ in range(_FREEZES):  # stopped first, so that none starts another (or outlives a bubblewrap that begins)
-            signal_all(tree, signal.SIGSTOP)
+            stand_still(tree)
             found = [self._proc.pid, *descendants(self._proc.pid)]
             if set(found) == set(tree):
                 break
