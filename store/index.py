@@ -108,11 +108,18 @@ def wanted_meta(spans_version: int, store_uuid: str) -> dict[str, str]:
     }
 
 
-def create(path: Path, *, bulk: bool = False) -> db.Connection:
-    """A new, empty index file; `bulk` leaves its secondary indexes for `finish_bulk`, and does without syncs."""
+def connect(path: Path) -> db.Connection:
+    """The writer's connection to an index file; a deleted chat's words don't stay in its free pages."""
     conn = db.connect(path, full_sync=False)
     conn.execute("PRAGMA secure_delete=ON")
+    return conn
+
+
+def create(path: Path, *, bulk: bool = False) -> db.Connection:
+    """A new, empty index file; `bulk` leaves its secondary indexes for `finish_bulk`, and does without syncs."""
+    conn = db.connect(path, full_sync=False) if bulk else connect(path)
     if bulk:
+        conn.execute("PRAGMA secure_delete=OFF")  # nothing a person deleted is in it; merged segments are no secrets
         conn.execute("PRAGMA journal_mode=OFF")
         conn.execute("PRAGMA synchronous=OFF")
         conn.execute("PRAGMA cache_size=-65536")

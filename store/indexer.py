@@ -178,7 +178,7 @@ class Indexer(IndexState):
             return
         conn: db.Connection | None = None
         try:
-            conn = db.connect(path, full_sync=False)
+            conn = index.connect(path)
             meta = index.read_meta(conn)
             known = index.entries(conn)
         except db.DatabaseError:
@@ -297,6 +297,6 @@ class Indexer(IndexState):
         finally:
             conn.close()
         os.replace(beside, path)
-        self._use(path, db.connect(path, full_sync=False), known)
+        self._use(path, index.connect(path), known)
         self._files.tidy()
         self._compare()
