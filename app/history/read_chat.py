@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from app.guard.may import NO_SUCH_CHAT
 from app.history.answers import CAUTION, Clean, FoundChat, FoundLine, chat_of, line_of, settled_chat
@@ -15,7 +15,7 @@ from app.history.looked import carried, looked
 from app.history.search_chats import BAD_TEXT, BROKEN, THIS_CHAT, Chats, Searcher
 from app.history.surface import READ, SurfaceGate
 from app.ports import CallFacts, ToolOutcome, TurnContext
-from app.tools.base import compact
+from app.tools.base import ToolArgs, compact
 from store.events import ContextCompacted, Stored
 from store.limits import CHAT_ID_CHARS, MESSAGE_ID_CHARS, READ_LINES
 from store.models import ChatSummary, Slice
@@ -33,10 +33,8 @@ DESCRIPTION = (
 )
 
 
-class ReadArgs(BaseModel):
+class ReadArgs(ToolArgs):
     """Which chat, and where in it. Ids are taken as they are: an odd one is an unknown one."""
-
-    model_config = ConfigDict(hide_input_in_errors=True)
 
     chat: str = Field(
         description="The chat's id, as search_chats gave it",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from app.guard.may import NO_SUCH_CHAT
 from app.history.answers import (
@@ -27,7 +27,7 @@ from app.history.dates import parse_range
 from app.history.looked import carried, looked
 from app.history.surface import PAST_CHATS_PROMPT, SEARCH, SurfaceGate
 from app.ports import ToolOutcome, TurnContext
-from app.tools.base import compact
+from app.tools.base import ToolArgs, compact
 from store.limits import (
     CHAT_ID_CHARS,
     LINES_PER_CHAT,
@@ -54,10 +54,8 @@ DESCRIPTION = (
 )
 
 
-class SearchArgs(BaseModel):
+class SearchArgs(ToolArgs):
     """What to look for. A longer query is cut, and the answer's note says so."""
-
-    model_config = ConfigDict(hide_input_in_errors=True)
 
     query: str = Field(
         "",

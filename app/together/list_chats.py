@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from app.guard.may import is_yours, may_look
 from app.guard.quoting import defused
 from app.ports import ChatPort, ToolOutcome, TurnContext
 from app.together.lines import line_name, shown
 from app.together.snapshot import Snapshot, Working, real
-from app.tools.base import compact
+from app.tools.base import ToolArgs, compact
 from store.clock import Clock, iso
 from store.events import ChatsListed, ChatState, OtherChat
 from store.families import StepFamily
@@ -62,10 +62,8 @@ MORE = "{n} more are busy than are listed."
 BAD_WHICH = "must be all or working"
 
 
-class ListArgs(BaseModel):
+class ListArgs(ToolArgs):
     """Which chats."""
-
-    model_config = ConfigDict(hide_input_in_errors=True)
 
     which: Literal["all", "working"] = Field("all", description="all, or only the working ones")
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.guard.may import NO_SUCH_CHAT, is_yours, may_look
 from app.ports import CallFacts, ChatPort, Extension, ToolOutcome, TurnContext
 from app.together.lines import line_name
 from app.together.messages import Messages
+from app.tools.base import ToolArgs
 from store.clock import Clock
 from store.limits import CHAT_ID_CHARS, CHAT_MESSAGE_CHARS, STOP_REASON_CHARS
 from store.log import Store
@@ -27,10 +28,8 @@ NOT_WORKING = "“{title}” isn't writing a reply, so there is nothing to stop.
 STOPPED = "“{title}” was asked to stop its reply, and hears why at its next one."
 
 
-class MessageArgs(BaseModel):
+class MessageArgs(ToolArgs):
     """To whom, and what."""
-
-    model_config = ConfigDict(hide_input_in_errors=True)
 
     chat: str = Field(min_length=1, max_length=CHAT_ID_CHARS, description="The chat's id, from list_chats")
     text: str = Field(
@@ -39,10 +38,8 @@ class MessageArgs(BaseModel):
     start_reply: bool = Field(False, description="Start a reply there with it, where none is being written")
 
 
-class StopArgs(BaseModel):
+class StopArgs(ToolArgs):
     """Whom to stop, and why."""
-
-    model_config = ConfigDict(hide_input_in_errors=True)
 
     chat: str = Field(min_length=1, max_length=CHAT_ID_CHARS, description="The chat's id, from list_chats")
     reason: str = Field(min_length=1, max_length=STOP_REASON_CHARS, description="Why, for that chat to read")

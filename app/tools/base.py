@@ -7,11 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from app.ports import CallFacts, ToolOutcome, ToolSpec, TurnContext
 from store.events import Event, PermissionRequested
 from store.log import Change
+
+
+class ToolArgs(BaseModel):
+    """What a call is given. Errors never repeat the words; built at its first use, which keeps the start quick."""
+
+    model_config = ConfigDict(hide_input_in_errors=True, defer_build=True)
 
 
 class Tool(Protocol):

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from app.guard.may import may_look
 from app.guard.vault import HandedOut, Vault, VaultProblem
 from app.ports import CallFacts, ToolOutcome, TurnContext
+from app.tools.base import ToolArgs
 from store.limits import VAULT_NAME_CHARS
 from store.text import safe_name
 
@@ -36,7 +37,7 @@ _TELLING: Final = re.compile(
 )
 
 
-class UsePasswordArgs(BaseModel):
+class UsePasswordArgs(ToolArgs):
     """Arguments of `use_password`."""
 
     name: str = Field("", max_length=VAULT_NAME_CHARS, description="The password's name; empty lists the names.")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from app.aio import TaskSet
 from app.commands import CommandError, Explore, SetConsent
@@ -22,7 +22,7 @@ from app.history.explorer.report import Report, Run
 from app.history.explorer.runner import Driver, ModelDriver, explore
 from app.history.surface import EXPLORE, SurfaceGate
 from app.ports import CallFacts, ToolOutcome, TurnContext, WireError, Wires
-from app.tools.base import compact
+from app.tools.base import ToolArgs, compact
 from store.clock import Clock
 from store.events import HistoryExplored, Taint, TaintSource
 from store.ids import LOOK, new_id
@@ -56,10 +56,8 @@ PHASES: Final = {
 }
 
 
-class ExploreArgs(BaseModel):
+class ExploreArgs(ToolArgs):
     """One question."""
-
-    model_config = ConfigDict(hide_input_in_errors=True)
 
     query: str = Field(
         description="What you want to know, in one sentence", json_schema_extra={"maxLength": EXPLORER_QUERY_CHARS}

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from app.guard.quoting import defused
 from app.history.explorer.evidence import Candidate, Registry
-from app.tools.base import compact
+from app.tools.base import ToolArgs, compact
 from store.clock import iso
 from store.events.explored import (
     Confidence,
@@ -47,28 +47,22 @@ INDEXING: Final = "The index of earlier chats is still catching up, so older lin
 CAPPED: Final = "The budget of this run ended before everything was looked at."
 
 
-class SubmittedFinding(BaseModel):
+class SubmittedFinding(ToolArgs):
     """One claim with the candidates it rests on."""
-
-    model_config = ConfigDict(hide_input_in_errors=True)
 
     claim: str = Field(max_length=EXPLORE_CLAIM_CHARS * 4)
     evidence: list[str] = Field(default_factory=list, max_length=40)
 
 
-class SubmittedConflict(BaseModel):
+class SubmittedConflict(ToolArgs):
     """Passages that disagree."""
-
-    model_config = ConfigDict(hide_input_in_errors=True)
 
     description: str = Field(max_length=EXPLORE_CLAIM_CHARS * 4)
     evidence: list[str] = Field(default_factory=list, max_length=40)
 
 
-class Submission(BaseModel):
+class Submission(ToolArgs):
     """`submit_report`'s arguments. Ids are candidates of this run; everything else of a source is the host's."""
-
-    model_config = ConfigDict(hide_input_in_errors=True)
 
     summary: str = Field("", max_length=EXPLORE_SUMMARY_CHARS * 4, description="One short paragraph")
     findings: list[SubmittedFinding] = Field(default_factory=list, max_length=40)

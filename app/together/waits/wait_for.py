@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.guard.may import NO_SUCH_CHAT, is_yours, may_look
 from app.guard.quoting import host_line
@@ -14,6 +14,7 @@ from app.together.lines import line_name
 from app.together.waits.service import Waits
 from app.together.waits.watchers import compiled
 from app.together.waits.web_watchers import REF, REPO
+from app.tools.base import ToolArgs
 from app.tools.web.addresses import Refused, parse, shown
 from store.clock import Clock
 from store.limits import CHAT_ID_CHARS, WAIT_HELD_MINUTES, WAIT_MINUTES, WAIT_MINUTES_MOST, WAIT_TEXT_CHARS
@@ -47,10 +48,8 @@ DESCRIPTION = (
 )
 
 
-class WaitArgs(BaseModel):
+class WaitArgs(ToolArgs):
     """What to wait for."""
-
-    model_config = ConfigDict(hide_input_in_errors=True)
 
     kind: Kind = Field(description="chat, task, process, url, time or ci")
     chat: str | None = Field(None, max_length=CHAT_ID_CHARS, description="chat: its id, from list_chats")

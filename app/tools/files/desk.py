@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pydantic import BaseModel, PrivateAttr
+from pydantic import PrivateAttr
 
 from app.ports import CallFacts, ToolOutcome, TurnContext
+from app.tools.base import ToolArgs
 from app.tools.beneath import NOT_ALLOWED, Place, Refused, in_words, locate
 from app.tools.bounds import Bounds, starts_by_itself
 from store.events import Event
@@ -35,7 +36,7 @@ class EditWatch(Protocol):
         """Why an edit isn't made now; None: it may be."""
 
 
-class FileArgs(BaseModel):
+class FileArgs(ToolArgs):
     """Arguments of a file tool; remembers what its path led to when the call was judged."""
 
     _place: Place | None = PrivateAttr(default=None)

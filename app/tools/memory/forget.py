@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from app.guard.may import may_learn
 from app.ports import CallFacts, ToolOutcome, TurnContext
+from app.tools.base import ToolArgs
 from app.tools.memory.book import MemoryBook
 from app.tools.memory.remember import PROMPT, short
 from store.events import MemoryForgotten
@@ -17,7 +18,7 @@ NOBODY_THERE = "This chat read things from outside and nobody is there, so no me
 FORGOTTEN = "Forgotten. The person sees it and can undo it."
 
 
-class ForgetArgs(BaseModel):
+class ForgetArgs(ToolArgs):
     """Arguments of `forget`."""
 
     memory: str = Field(min_length=1, max_length=64, description="The memory's id, as recall or <memories> names it.")

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from app.guard.may import may_look
 from app.ports import ToolOutcome, TurnContext
+from app.tools.base import ToolArgs
 from app.tools.memory.book import MemoryBook
 from app.tools.memory.joining import listed
 from app.tools.memory.remember import PROMPT, short
@@ -19,7 +20,7 @@ NOTHING = "No memory is about that."
 NO_MEMORIES = "Nothing is remembered yet."
 
 
-class RecallArgs(BaseModel):
+class RecallArgs(ToolArgs):
     """Arguments of `recall`."""
 
     query: str = Field(min_length=1, description="A few words of what you want to know about the person.")

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from app.guard import redactor, secrets
 from app.guard.may import may_learn
 from app.ports import CallFacts, ToolOutcome, TurnContext
+from app.tools.base import ToolArgs
 from app.tools.memory.book import MemoryBook
 from store import words
 from store.clock import Clock
@@ -43,7 +44,7 @@ _LABELS = frozenset(
 _MASKS = re.compile(f"{re.escape(secrets.MASK)}|{re.escape(redactor.MASK)}")
 
 
-class RememberArgs(BaseModel):
+class RememberArgs(ToolArgs):
     """Arguments of `remember`."""
 
     content: str = Field(min_length=1, max_length=MEMORY_CHARS, description="One plain sentence, in their words.")

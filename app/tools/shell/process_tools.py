@@ -5,30 +5,27 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.guard.downloads import sources
 from app.guard.quoting import host_line
 from app.ports import ToolOutcome, TurnContext
+from app.tools.base import ToolArgs
 from app.tools.shell.output import Clean
 from app.tools.shell.processes import Process, ProcessRegistry
 
 NO_PROCESS = "There is no such background process in this chat; use the id run_command gave."
 
 
-class OutputArgs(BaseModel):
+class OutputArgs(ToolArgs):
     """Which process, and from where on."""
-
-    model_config = ConfigDict(hide_input_in_errors=True)
 
     process: str = Field(description="The id run_command gave")
     since: int | None = Field(None, ge=0, description="Only what came after this position (the answer gives the next)")
 
 
-class StopArgs(BaseModel):
+class StopArgs(ToolArgs):
     """Which process."""
-
-    model_config = ConfigDict(hide_input_in_errors=True)
 
     process: str = Field(description="The id run_command gave")
 

@@ -7,11 +7,12 @@ import os
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from app.guard.downloads import sources
 from app.guard.quoting import host_line
 from app.ports import CallFacts, ToolOutcome, TurnContext
+from app.tools.base import ToolArgs
 from app.tools.shell.output import Clean, HeadTail
 from app.tools.shell.processes import ProcessRegistry
 from app.tools.shell.running import End, Running
@@ -35,10 +36,8 @@ DESCRIPTION = (
 )
 
 
-class CommandArgs(BaseModel):
+class CommandArgs(ToolArgs):
     """What to run."""
-
-    model_config = ConfigDict(hide_input_in_errors=True)
 
     command: str = Field(description="The command, for bash", json_schema_extra={"maxLength": COMMAND_CHARS})
     timeout: int | None = Field(

@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from app.aio import TaskSet
 from app.guard.quoting import fence, host_line
 from app.guard.taint import source
 from app.ports import CallFacts, ToolOutcome, TurnContext
+from app.tools.base import ToolArgs
 from app.tools.shell.output import Clean
 from app.tools.web.addresses import Refused, parse, shown
 from app.tools.web.client import Failed, Page, PageClient
@@ -31,10 +32,8 @@ DESCRIPTION = (
 )
 
 
-class PageArgs(BaseModel):
+class PageArgs(ToolArgs):
     """Which page."""
-
-    model_config = ConfigDict(hide_input_in_errors=True)
 
     url: str = Field(
         description="The address, such as https://example.com/page", json_schema_extra={"maxLength": URL_CHARS}

@@ -7,11 +7,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from app.guard.quoting import fence, host_line
 from app.guard.taint import source
 from app.ports import CallFacts, ToolOutcome, TurnContext
+from app.tools.base import ToolArgs
 from app.tools.shell.output import Clean
 from app.tools.web.addresses import Refused, parse
 from app.tools.web.client import Failed, PageClient
@@ -25,10 +26,8 @@ NOTHING = "Nothing was found."
 LABEL = "web search"
 
 
-class SearchArgs(BaseModel):
+class SearchArgs(ToolArgs):
     """What to look for."""
-
-    model_config = ConfigDict(hide_input_in_errors=True)
 
     query: str = Field(description="Words to search for", json_schema_extra={"maxLength": SEARCH_WORDS_CHARS})
 
