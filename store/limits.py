@@ -180,6 +180,10 @@ CHANGE_SET_BYTES: Final = 64 * 1024 * 1024  # as one whose files held more than 
 CHANGE_FOLDERS_HINTED: Final = 1_000  # folders of one that are listened to while a command runs
 CHANGE_DAYS: Final = 30
 CHANGE_KEPT_BYTES: Final = 1024**3
+DIFF_FILE_BYTES: Final = 1024 * 1024  # of a side of a change; a larger one isn't shown line by line
+DIFF_LINES: Final = 2_000  # of a change set that are shown, over all its files
+DIFF_LINE_CHARS: Final = 400  # of one of them
+DIFF_FILES: Final = 50
 CHANGE_FOLDERS_WATCHED: Final = 4  # work folders whose state before is kept at once
 
 # the guard

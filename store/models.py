@@ -13,6 +13,18 @@ Span = tuple[int, int]  # [start, end) in characters
 
 
 @dataclass(frozen=True, slots=True)
+class FileDiff:
+    """What a change set did to one file: lines of a unified diff without its head; `note`: what isn't shown, in words.
+
+    The lines are the file's own text, still to be made harmless.
+    """
+
+    path: str
+    lines: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ChatSummary:
     """A chat as lists see it; folded from its events in the batch that wrote them."""
 

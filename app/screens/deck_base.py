@@ -26,11 +26,12 @@ from app.screens.slash import SLASHES
 from app.screens.watched import WatchedTasks
 from app.screens.welcome import Welcome
 from store.errors import StoreError
-from store.models import ChatSummary
+from store.models import ChatSummary, FileDiff
 from store.together import Chain
 from widgets.bar import Bar
 from widgets.chat_list import ChatList
 from widgets.composer import SlashCommand
+from widgets.rows.change_row import Change
 from widgets.strip import ChatStrip
 
 if TYPE_CHECKING:
@@ -302,7 +303,10 @@ class DeckBase(Screen[None]):
             column.open_at(message, words)
 
     async def bring(self, column: DeckColumn, kind: str, key: str) -> None:
-        """Load rows a transcript asked for."""
+        """Load what a transcript asked for."""
+        if kind == "diff":
+            await self._bring_diff(column, key)
+            return
         try:
             if kind == "before":
                 rows = await column.feed.older(key)
@@ -318,6 +322,17 @@ class DeckBase(Screen[None]):
             return
         column.transcript.prepend(found, column.feed.earlier)
         column.try_opening()
+
+    async def _bring_diff(self, column: DeckColumn, key: str) -> None:
+        """What an opened change set did to the files; a row that went out of sight meanwhile isn't told."""
+        diffs: list[FileDiff] | None = None
+        try:
+            diffs = await self.session.diffs(column.chat, key)
+        except StoreError as error:
+            self.say(str(error), "error")
+        row = column.transcript.row_widget(key) if column.is_attached else None
+        if isinstance(row, Change):
+            row.set_diffs(diffs)
 
     async def put_away(self) -> None:
         """Keep what was typed and which columns stand where, before the program ends."""

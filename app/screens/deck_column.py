@@ -49,10 +49,10 @@ class DeckColumn(Column):
 
     @dataclass
     class Wanted(Message):
-        """Rows that aren't loaded: those before `key`, or the row itself."""
+        """What isn't loaded: the rows before `key`, the row itself, or what its change set did to the files."""
 
         column: DeckColumn
-        kind: Literal["before", "row"]
+        kind: Literal["before", "row", "diff"]
         key: str
 
     @dataclass
@@ -243,6 +243,11 @@ class DeckColumn(Column):
     def _undo(self, event: Change.Undo) -> None:
         event.stop()
         self.post_message(self.Undone(self.chat, event.key, event.redo))
+
+    @on(Change.WantDiff)
+    def _want_diff(self, event: Change.WantDiff) -> None:
+        event.stop()
+        self.post_message(self.Wanted(self, "diff", event.key))
 
     @on(Notice.Retry)
     def _retry(self, event: Notice.Retry) -> None:

@@ -26,6 +26,7 @@ from store.errors import ChatGone, StoreError
 from store.events import Outcome, PermissionRequested
 from store.limits import SETTLE_LOOK_SECONDS, SETTLE_SECONDS
 from store.log import Store
+from store.models import FileDiff
 from store.rows import SaidRow
 
 log = logging.getLogger("shoal.session")
@@ -159,6 +160,10 @@ class Session:
             return None
         at, seq = summary.last_active, summary.last_seq + 1
         return SaidRow(live.message_id, at, seq, "assistant", live.text, thinking=live.thinking, live=True)
+
+    async def diffs(self, chat: str, change: str) -> list[FileDiff]:
+        """What a change set did to its files, a diff a file. Raises StoreError."""
+        return await self._files.diffs(chat, change) if self._files is not None else []
 
     async def tick(self) -> None:
         """A manual clock moved: what is due by it happens now."""

@@ -12,6 +12,7 @@ from app.tools.changes import ChangeTracker
 from app.tools.undo import Undo
 from store.errors import StoreError
 from store.log import Batch
+from store.models import FileDiff
 
 log = logging.getLogger("shoal.session")
 
@@ -36,6 +37,12 @@ class FileChanges:
     async def redo(self, command: cmd.RedoChange) -> dict[str, Any]:
         """Do it again."""
         return await self._restore(command.chat, command.change, "redo")
+
+    async def diffs(self, chat: str, change: str) -> list[FileDiff]:
+        """What a set did to its files. Raises StoreError."""
+        if self._desk is None:
+            return []
+        return await self._desk.store.read(self._undo.diffs, chat, change)
 
     async def turn_ended(self, turn: Turn) -> None:
         """Write down what changed in the turn without a tool; a turn ends well also when that can't be told."""

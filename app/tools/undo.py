@@ -13,15 +13,15 @@ from app.commands import CommandError
 from app.tools.beneath import Place, Refused, inside, open_file
 from app.tools.bounds import Bounds
 from app.tools.changes import ChangeTracker, sha_of
+from app.tools.diffs import diff_of
 from app.tools.files import atomic
-from app.tools.files.editing import diff
-from app.tools.files.kinds import kind_of_all
 from app.tools.files.read_file import read_rest
 from store.blobs import KeepBlob, LetBlobGo
 from store.clock import Clock
 from store.events import FileChange, FilesChanged, FilesRestored, Stored
-from store.limits import CHANGE_DAYS, CHANGE_KEPT_BYTES, EDIT_FILE_BYTES
+from store.limits import CHANGE_DAYS, CHANGE_KEPT_BYTES, DIFF_FILES, DIFF_LINES, EDIT_FILE_BYTES
 from store.log import Batch, Change, Store
+from store.models import FileDiff
 
 Direction = Literal["undo", "redo"]
 
@@ -86,26 +86,31 @@ class Undo:
             written = await self._store.commit(Batch.of(chat, done))
             return files, written.events[0].id - 1 if written.events else written.last_id
 
-    def diffs(self, chat: str, change: str) -> list[tuple[str, str]]:
-        """Each file's unified diff, where both sides are still to be had; blocks."""
+    def diffs(self, chat: str, change: str) -> list[FileDiff]:
+        """What the set did to each of its first files, for the person to read; blocks."""
         events = self._events(chat, change)
         if not events or not isinstance(event := events[0].event, FilesChanged):
             return []
         summary = self._store.summary(chat)
         root = os.path.realpath(summary.folder) if summary and summary.folder else ""
-        out = []
-        for file in event.files:
-            before = self._store.blobs.get(file.before) if file.before else b"" if file.change == "created" else None
-            after = self._store.blobs.get(file.after) if file.after else b""
-            if after is None:
-                now, _ = self._now(_place(root, file.path))
-                after = now if sha_of(now) == file.after else None
-            if before is None or after is None:
-                continue
-            kinds = kind_of_all(before), kind_of_all(after)
-            if all(kind.encoding is not None for kind in kinds):
-                out.append((file.path, diff(kinds[0].decode(before), kinds[1].decode(after), file.path)))
+        out: list[FileDiff] = []
+        room = DIFF_LINES
+        for file in event.files[:DIFF_FILES]:
+            found = diff_of(file, self._side(file.before), self._after(file, root), room)
+            room -= len(found.lines)
+            out.append(found)
         return out
+
+    def _side(self, sha: str | None) -> bytes | None:
+        return self._store.blobs.get(sha) if sha else None
+
+    def _after(self, file: FileChange, root: str) -> bytes | None:
+        """What the reply wrote: kept since it was undone, or there still."""
+        kept = self._side(file.after)
+        if kept is not None or file.after is None:
+            return kept
+        now, _ = self._now(_place(root, file.path))
+        return now if sha_of(now) == file.after else None
 
     async def tidy(self) -> None:
         """Let go of what was kept for sets past their days, and of the oldest past the room for all."""

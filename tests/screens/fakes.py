@@ -30,7 +30,7 @@ from store import events as ev
 from store.clock import ManualClock
 from store.ids import CHAT, MESSAGE, TURN, new_id
 from store.log import Batch, Store
-from store.models import ChatHits, ChatSummary, Hit, Line, Preview, SearchAnswer, SearchQuery
+from store.models import ChatHits, ChatSummary, FileDiff, Hit, Line, Preview, SearchAnswer, SearchQuery
 from store.rows import SaidRow
 
 
@@ -91,8 +91,13 @@ class FakeSession:
     deleted: list[str] = field(default_factory=list)
     reply: Callable[[str], str] | None = None  # a whole answer at once; None: the turn stays running
 
+    diffed: dict[str, list[FileDiff]] = field(default_factory=dict)
+
     def ready(self) -> None:
         """The screen is there."""
+
+    async def diffs(self, chat: str, change: str) -> list[FileDiff]:
+        return self.diffed.get(change, [])
 
     async def do(self, command: AnyCommand) -> dict[str, Any]:
         self.commands.append(command)

@@ -9,6 +9,7 @@ import pytest
 from app import commands as cmd
 from store import events as ev
 from store.log import Batch
+from store.models import FileDiff
 from tests.screens.deck_tools import open_deck, running, until
 from tests.screens.fakes import FakeServices, fake_services
 from widgets.rows.change_row import Change
@@ -36,3 +37,17 @@ async def test_u_on_a_change_asks_the_session_to_undo_it_and_then_to_redo_it(ser
         deck.query_one(Change).focus()
         await pilot.press("u")
         await until(pilot, lambda: cmd.RedoChange(chat=chat, change="fc_1") in services.session.commands)
+
+
+async def test_enter_on_a_change_brings_what_it_did_to_the_file(services: FakeServices) -> None:
+    chat = services.seed("Chat", ("you", "edit it"), ("assistant", "done"))
+    file = ev.FileChange(path="src/auth.ts", change="changed", added=1, removed=1, before="b", after="a")
+    services.store.commit_sync(Batch.of(chat, ev.FilesChanged(change_id="fc_1", files=(file,))))
+    services.session.diffed["fc_1"] = [FileDiff("src/auth.ts", ("@@ -1 +1 @@", "-Strict", "+Lax"))]
+    open_deck(services, chat)
+    async with running(services) as (pilot, deck):
+        await until(pilot, lambda: bool(deck.query(Change)))
+        deck.query_one(Change).focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: "+ Lax" in deck.query_one(Change).source())
+        assert "− Strict" in deck.query_one(Change).source()

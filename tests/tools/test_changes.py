@@ -436,11 +436,11 @@ async def test_diffs_of_a_set_are_there_before_and_after_undo(bench: Bench) -> N
     await bench.tool(ctx, "read_file", path="a.txt")
     event = await bench.tool(ctx, "edit_file", path="a.txt", old_text="two", new_text="2")
     assert event is not None
-    [(name, diff)] = bench.undo.diffs("c_a", event.change_id)
-    assert name == "a.txt"
-    assert "-two\n+2" in diff
+    [diff] = bench.undo.diffs("c_a", event.change_id)
+    assert (diff.path, diff.note) == ("a.txt", "")
+    assert diff.lines == ("@@ -1,2 +1,2 @@", " one", "-two", "+2")
     await bench.undo.restore("c_a", event.change_id, "undo")
-    assert bench.undo.diffs("c_a", event.change_id) == [(name, diff)]
+    assert bench.undo.diffs("c_a", event.change_id) == [diff]
 
 
 async def test_a_folder_that_is_gone_is_no_fault(bench: Bench) -> None:

@@ -173,3 +173,12 @@ async def test_a_stopped_command_is_told_of_at_the_turns_end(tmp_path: Path) -> 
         assert [e.outcome for e in of(events, "turn.completed")] == ["interrupted"]
         [changed] = of(events, "files.changed")
         assert [f.path for f in changed.files] == ["half.txt"]
+
+
+async def test_the_session_shows_what_a_change_did_to_its_files(tmp_path: Path) -> None:
+    steps = [[call("write_file", {"path": "notes.md", "content": "one\ntwo\n"})], ["Written."]]
+    async with working(tmp_path, *steps) as (services, chat, say):
+        [changed] = of(await say(), "files.changed")
+        [diff] = await services.session.diffs(chat, changed.change_id)
+        assert (diff.path, diff.lines, diff.note) == ("notes.md", ("+one", "+two"), "")
+        assert await services.session.diffs(chat, "fc_nothing") == []

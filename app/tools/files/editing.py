@@ -95,7 +95,7 @@ def lines(text: str) -> list[str]:
 
 def counted(before: str, after: str, *, most: int = MOST_DIFFED) -> tuple[int, int]:
     """How many lines were added and removed; sides of more than `most` lines are only counted."""
-    a, b = _apart(lines(before), lines(after))
+    a, b = apart(lines(before), lines(after))
     if len(a) > most or len(b) > most:
         had, has = Counter(a), Counter(b)
         return (has - had).total(), (had - has).total()
@@ -106,8 +106,8 @@ def counted(before: str, after: str, *, most: int = MOST_DIFFED) -> tuple[int, i
     return added, removed
 
 
-def _apart(a: list[str], b: list[str]) -> tuple[list[str], list[str]]:
-    """Without what both begin and end with."""
+def apart(a: list[str], b: list[str]) -> tuple[list[str], list[str]]:
+    """Both without what both begin and end with."""
     start, most = 0, min(len(a), len(b))
     while start < most and a[start] == b[start]:
         start += 1
@@ -120,7 +120,7 @@ def _apart(a: list[str], b: list[str]) -> tuple[list[str], list[str]]:
 def diff(before: str, after: str, name: str) -> str:
     """A unified diff; of texts too long for one, the whole new text."""
     a, b = lines(before), lines(after)
-    if max(map(len, _apart(a, b))) > MOST_DIFFED:
+    if max(map(len, apart(a, b))) > MOST_DIFFED:
         return after
     bare = ([line.rstrip("\r\n") for line in a], [line.rstrip("\r\n") for line in b])
     return "\n".join(difflib.unified_diff(*bare, name, name, lineterm=""))
