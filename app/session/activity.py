@@ -125,7 +125,7 @@ class Activity:
             case ev.ChatsLooked() as e:
                 return "looks", self._look(e), ""
             case ev.ChatsListed() as e:
-                return "looks", self._line(f"Checked on your other chats: {e.working} working"), ""
+                return "looks", self._line(_listed(e)), ""
             case ev.HistoryExplored() as e if e.state == "pending":
                 return "looks", self._line(f"Explored your history for “{e.query}”"), self._explored(stored)
             case ev.ChatMessage() | ev.Wait() | ev.Task():
@@ -226,6 +226,14 @@ class Activity:
 def _copied(stored: ev.Stored, summary: ChatSummary) -> bool:
     """Whether a fork took it over: it was done in the other chat."""
     return summary.forked_from is not None and stored.at < summary.created_at
+
+
+def _listed(event: ev.ChatsListed) -> str:
+    """As its row says it (ADR 0134)."""
+    counts = [f"{event.working} working"] if event.working else []
+    counts += [f"{event.needs_you} need{'s' if event.needs_you == 1 else ''} you"] if event.needs_you else []
+    words = " · ".join(counts or ["none working" if event.chats else "there are no others"])
+    return f"Checked on your other chats · {words}"
 
 
 def _question(event: ev.PermissionRequested) -> str:

@@ -57,6 +57,18 @@ async def test_looks_read_as_looking_for_the_query_and_reading_the_title(store: 
     assert [e.row for e in page.entries] == ["l_3", "l_2", "l_1"] and page.before is None
 
 
+async def test_a_look_at_the_other_chats_reads_as_its_row_does(store: Store) -> None:
+    one = ev.OtherChat(id="c_b", title="B", state="idle")
+    for n, (working, needs, chats) in enumerate([(1, 1, (one,)), (0, 2, (one,)), (0, 0, (one,)), (0, 0, ())]):
+        put(store, "c_a", ev.ChatsListed(look_id=f"l_{n}", working=working, needs_you=needs, chats=chats))
+    assert await all_of(store, "looks") == [
+        "Checked on your other chats · there are no others",
+        "Checked on your other chats · none working",
+        "Checked on your other chats · 2 need you",
+        "Checked on your other chats · 1 working · 1 needs you",
+    ]
+
+
 async def test_everything_that_was_done_is_there_and_plain_looking_around_isnt(store: Store) -> None:
     files = tuple(ev.FileChange(path=f"src/{n}.py", change="changed") for n in "abcde")
     put(

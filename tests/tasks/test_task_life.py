@@ -14,6 +14,7 @@ from app.guard.quoting import host_line
 from app.providers.scripted import ScriptedWire
 from app.tasks import service, tools
 from store import events as ev
+from store.limits import PERMISSION_UNATTENDED_SECONDS
 from store.together import KeptTask
 from tests.session.kit import FakeTool, until
 from tests.together.kit import Chats, call, open_chats
@@ -165,6 +166,30 @@ async def test_a_question_is_on_the_card_and_answered_there(tmp_path: Path) -> N
             cmd.Answer(chat=card(chats, ask).task_chat, permission=asking.permission_id, decision="allow")
         )
         assert (await ended(chats, ask)).state == "done"
+
+
+async def test_a_question_nobody_answers_is_a_no_after_an_hour_and_the_task_goes_on(tmp_path: Path) -> None:
+    change = FakeTool("change", "write")
+    async with open_chats(tmp_path, tools=[change]) as chats:
+        models(chats, [call("change", {"text": "x"})], ["I left it."])
+        here = await chats.new("Main", start(model="scripted:task"), ["ok"])
+        await chats.say(here, "go")
+        own = card(chats, here).task_chat
+        await ended(chats, here)
+        assert change.ran == ["x"]  # in Auto nothing was asked; now the chat has read something
+        await chats.taint(own)
+        chats.wires["scripted:task"].add([call("change", {"text": "y"})], ["I left it."])
+        task = card(chats, here).task_id
+        await chats.session.do(cmd.DecideTask(task=task, action="continue", instructions="Again."))
+        await until(lambda: card(chats, here).asking)
+        chats.clock.tick(PERMISSION_UNATTENDED_SECONDS - 1)
+        await chats.session.tick()
+        assert card(chats, here).state == "needs-you" and len(chats.session.open_permissions(own)) == 1
+        chats.clock.tick(1)
+        await chats.session.tick()
+        done = await ended(chats, here)
+        assert [e.decision for e in chats.events(own, "permission.resolved")] == ["expired"]
+        assert change.ran == ["x"] and (done.state, done.summary, done.asking) == ("done", "I left it.", None)
 
 
 async def test_a_restart_interrupts_tasks_and_one_press_resumes_in_the_same_chat(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 
 from app import commands as cmd
 from app.guard import secrets
-from app.ports import CallReady, Extension, joined_extensions
+from app.ports import CallReady, Extension, TurnContext, joined_extensions
 from app.providers import scripted as script
 from app.providers.scripted import ScriptedWire, ScriptedWires
 from app.services import build_session
@@ -21,7 +22,12 @@ from app.tasks.build import build_tasks
 from app.tasks.room import Machine
 from app.tasks.service import Tasks
 from app.together.build import build_together
+from app.together.lines import EditWatch
 from app.together.snapshot import Snapshot
+from app.tools.bounds import Bounds
+from app.tools.changes import ChangeTracker
+from app.tools.files.all import file_tools
+from app.tools.files.desk import FileDesk
 from app.tools.registry import Registry
 from app.tools.shell.processes import ProcessRegistry
 from app.tools.shell.sandbox import Sandbox
@@ -31,13 +37,35 @@ from store.ids import CALL, new_id
 from store.log import Batch, Store
 from store.models import ChatSummary
 from store.together import SentMessage
+from tests.session.kit import FakeTool
 
-__all__ = ["Chats", "call", "open_chats"]
+__all__ = ["Chats", "Holds", "call", "open_chats"]
 
 
 def call(name: str, args: Any = None) -> CallReady:
     """A call with an id of its own."""
     return script.call(name, args, new_id(CALL))
+
+
+class Holds:
+    """A tool that waits until the test lets it go, by name."""
+
+    def __init__(self) -> None:
+        self._go: dict[str, asyncio.Event] = {}
+        self.tool = FakeTool("hold", does=self._hold)
+
+    def _of(self, name: str) -> asyncio.Event:
+        return self._go.setdefault(name, asyncio.Event())
+
+    async def _hold(self, args: Any, ctx: TurnContext, call_id: str) -> str:
+        await self._of(args.text).wait()
+        return "held"
+
+    def step(self, name: str) -> list[Any]:
+        return [call("hold", {"text": name})]
+
+    def let_go(self, name: str) -> None:
+        self._of(name).set()
 
 
 @dataclass
@@ -107,8 +135,9 @@ async def open_chats(
     wires: dict[str, ScriptedWire] | None = None,
     ready: bool = True,
     routines: Any = None,
+    files: bool = False,
 ) -> AsyncIterator[Chats]:
-    """A running session over the home `path`, with all of `app/together`."""
+    """A running session over the home `path`, with all of `app/together`; `files`: and the real file tools."""
     clock = ManualClock()
     home = path / "home"
     home.mkdir(parents=True, exist_ok=True)
@@ -124,7 +153,10 @@ async def open_chats(
     background, made = build_tasks(
         store, clock, delivery, secrets.clean, home=home, reading=lambda: Machine(4), routines=routines
     )
-    extension = joined_extensions([together, background, Extension(tools=tuple(tools))])
+    bounds = Bounds.of(home)
+    tracker = ChangeTracker(store, home, bounds) if files else None
+    desk = file_tools(FileDesk(bounds, tracker, EditWatch(store, snapshot))) if files else []
+    extension = joined_extensions([together, background, Extension(tools=(*tools, *desk))])
     found = ScriptedWires(scripted)  # type: ignore[arg-type]
     found._wires = scripted  # type: ignore[assignment]  # so that chats made later find theirs
     session, tasks = build_session(
@@ -136,6 +168,7 @@ async def open_chats(
         inboxes=extension.inboxes,
         delivery=delivery,
         extension=extension,
+        tracker=tracker,
     )
     await session.start()
     if ready:
@@ -145,5 +178,7 @@ async def open_chats(
     finally:
         await session.close()
         await tasks.close()
+        if tracker is not None:
+            await tracker.close()
         session.bus.detach()
         store.close()

@@ -95,13 +95,17 @@ class Waits:
         self._chance = chance or random.Random()
         self._open: dict[str, Open] = {}
         self._tasks = TaskSet()
+        self._picked_up = False  # those of before the restart are watched again
         port.listen(self._moved)
 
     # -- what is open
 
     def waiting(self, chat: str) -> bool:
         """Whether the chat ended its reply to wait for something: it carries on by itself, so it isn't done."""
-        return any(o.chat == chat and not o.held for o in self._open.values()) or bool(self._unheard(chat))
+        if any(o.chat == chat and not o.held for o in self._open.values()):
+            return True
+        kept = "state='ended'" if self._picked_up else "state IN ('watching', 'ended')"
+        return bool(self._store.kept(KeptWait, f"chat=? AND {kept}", chat))
 
     def find(self, chat: str, kind: str, key: str) -> Open | None:
         """The chat's wait for the same thing."""
@@ -142,7 +146,7 @@ class Waits:
         opened.last, opened.looked_at = first, self._clock.steady()
         opened.pause = next_pause(self._pace(note.kind), 0, changed=True, hint=first.hint, chance=self._chance)
         self._tasks.spawn(self._watch(opened), name=f"wait {note.wait_id}")
-        kept = {**spec, "note": note.model_dump()}
+        kept = {**spec, "note": opened.note.model_dump()}
         row = KeptWait(
             note.wait_id, chat, "held" if held else "watching", kept, note.started_at, note.deadline, note.tell
         )
@@ -201,7 +205,8 @@ class Waits:
     async def _watch(self, opened: Open) -> None:
         """Looks until it is over, then says so; survives whatever a look does."""
         try:
-            await asyncio.wait_for(opened.known.wait(), KNOWN_SECONDS)
+            async with asyncio.timeout(KNOWN_SECONDS):  # not wait_for, which may swallow the end of the program
+                await opened.known.wait()
         except TimeoutError:  # its call's result couldn't be kept, so there is no such wait
             self._open.pop(opened.note.wait_id, None)
             return
@@ -222,7 +227,8 @@ class Waits:
 
     async def _sleep(self, opened: Open, seconds: float) -> None:
         try:
-            await asyncio.wait_for(opened.nudge.wait(), min(seconds, WAIT_LOOK_SECONDS))
+            async with asyncio.timeout(min(seconds, WAIT_LOOK_SECONDS)):
+                await opened.nudge.wait()
         except TimeoutError:
             return
 
@@ -376,6 +382,7 @@ class Waits:
                 await self._end(opened, "failed", Look(status=CANT_WATCH, fatal=CANT_WATCH))
             else:
                 self._tasks.spawn(self._watch(opened), name=f"wait {kept.id}")
+        self._picked_up = True
 
     async def tick(self) -> None:
         """A manual clock moved: every wait sees whether it is due, and those that are have ended when this returns."""
