@@ -13,9 +13,11 @@ from app.together.lines import line_name
 from app.together.messages import Messages
 from app.tools.base import ToolArgs
 from store.clock import Clock
-from store.limits import CHAT_ID_CHARS, CHAT_MESSAGE_CHARS, STOP_REASON_CHARS
+from store.limits import CHAT_MESSAGE_CHARS, STOP_REASON_CHARS
 from store.log import Store
+from store.text import safe_text
 
+BLANK = "There were no words in it, so nothing was done. Say in words what the other chat needs to know."
 ITSELF = "That is this chat. Write to another one, by its id from list_chats."
 SENT = {
     "step": "Sent to “{title}”: it reads it at its next step.",
@@ -31,7 +33,7 @@ STOPPED = "“{title}” was asked to stop its reply, and hears why at its next 
 class MessageArgs(ToolArgs):
     """To whom, and what."""
 
-    chat: str = Field(min_length=1, max_length=CHAT_ID_CHARS, description="The chat's id, from list_chats")
+    chat: str = Field(description="The chat's id, from list_chats")
     text: str = Field(
         min_length=1, max_length=CHAT_MESSAGE_CHARS, description="What it should know: short, and whole by itself"
     )
@@ -41,7 +43,7 @@ class MessageArgs(ToolArgs):
 class StopArgs(ToolArgs):
     """Whom to stop, and why."""
 
-    chat: str = Field(min_length=1, max_length=CHAT_ID_CHARS, description="The chat's id, from list_chats")
+    chat: str = Field(description="The chat's id, from list_chats")
     reason: str = Field(min_length=1, max_length=STOP_REASON_CHARS, description="Why, for that chat to read")
 
 
@@ -79,6 +81,8 @@ class MessageChat:
         receiver = self._messages.receiver(args.chat, ctx)
         if receiver is None:
             return ToolOutcome(NO_SUCH_CHAT, ok=False)
+        if not safe_text(args.text).strip():
+            return ToolOutcome(BLANK, ok=False)
         sent = self._messages.send(ctx, receiver, args.text, call_id, start=args.start_reply)
         if isinstance(sent, str):
             return ToolOutcome(sent, ok=False)
@@ -127,6 +131,8 @@ class StopChat:
         receiver = self._messages.receiver(args.chat, ctx)
         if receiver is None:
             return ToolOutcome(NO_SUCH_CHAT, ok=False)
+        if not safe_text(args.reason).strip():
+            return ToolOutcome(BLANK, ok=False)
         title = line_name(receiver.title)
         if not await self._port.interrupt(receiver.id):
             return ToolOutcome(NOT_WORKING.format(title=title))

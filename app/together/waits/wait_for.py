@@ -52,7 +52,7 @@ class WaitArgs(ToolArgs):
     """What to wait for."""
 
     kind: Kind = Field(description="chat, task, process, url, time or ci")
-    chat: str | None = Field(None, max_length=CHAT_ID_CHARS, description="chat: its id, from list_chats")
+    chat: str | None = Field(None, description="chat: its id, from list_chats")
     task: str | None = Field(None, max_length=CHAT_ID_CHARS, description="task: its id")
     process_id: str | None = Field(None, max_length=CHAT_ID_CHARS, description="process: the id run_command gave")
     pattern: str | None = Field(
@@ -176,7 +176,7 @@ class WaitFor:
         """The title and the spec, or the sentence that says what to give."""
         title = self._title(args)
         match args.kind:
-            case "chat" if args.chat:
+            case "chat" if args.chat is not None:
                 if args.chat == ctx.chat:
                     return ITSELF
                 target = self._store.summary(args.chat)
