@@ -86,12 +86,13 @@ class ChangeRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class ProcessRow(Row):
-    """A background process, running while `ended` is None."""
+    """A background process, running while `ended` is None. It ran from `at` to `ended_at` (None: not known)."""
 
     command: str = ""
     folder: str = ""
     ended: str | None = None
     exit_code: int | None = None
+    ended_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +237,8 @@ def _next_row(old: AnyRow | None, key: str, stored: ev.Stored) -> AnyRow | None:
         case ev.ProcessStarted() as e:
             return ProcessRow(key, at, seq, e.command, e.folder)
         case ev.ProcessEnded() as e if isinstance(old, ProcessRow):
-            return replace(old, ended=e.reason, exit_code=e.exit_code)
+            seen = e.reason != "closed" or e.exit_code is not None  # else a kill ended it, and nobody saw when
+            return replace(old, ended=e.reason, exit_code=e.exit_code, ended_at=stored.at if seen else None)
         case ev.MemorySaved() as e:
             return MemoryRow(key, at, seq, e.kind, e.content, "pending" if e.pending else "kept")
         case ev.MemoryForgotten() if isinstance(old, MemoryRow):

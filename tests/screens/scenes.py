@@ -25,7 +25,9 @@ from store.state import KeepState
 from tests.screens.fakes import FakeServices, fake_services
 from tests.screens.seeded import NOW, seeded
 from tests.screens.seeded_explorer import FIRST, SECOND, THIRD, explored
+from tests.screens.seeded_hands import HANDS, hands
 from tests.screens.seeded_together import CARDS, LOGIN, NOTES, together
+from widgets.rows.change_row import Change
 from widgets.rows.other_chats_look import OtherChatsLook
 from widgets.rows.task_card import TaskCard
 
@@ -81,6 +83,8 @@ def app_of(scene: Scene, root: Path) -> ShoalApp:
         services = home.services
         if scene.columns == TOGETHER:
             together(services)
+        if scene.columns == HANDED:
+            hands(services)
         if scene.columns == EXPLORED:
             explored(services)
         chats = [getattr(home, name, name) for name in scene.columns]
@@ -219,6 +223,16 @@ async def cards(pilot: Pilot[int], deck: DeckScreen) -> None:
 
 TOGETHER = (LOGIN, NOTES, CARDS)
 EXPLORED = (FIRST, SECOND, THIRD)
+HANDED = (HANDS,)
+
+
+async def diff(pilot: Pilot[int], deck: DeckScreen) -> None:
+    """A change of the reply, opened."""
+    [row] = deck.query(Change)
+    row.focus()
+    await pilot.press("enter")
+
+
 SCENES: dict[str, Scene] = {
     "deck": Scene(nothing),
     "search": Scene(search),
@@ -232,6 +246,7 @@ SCENES: dict[str, Scene] = {
     "leader": Scene(leader),
     "models": Scene(models, size=(132, 36)),
     "commands": Scene(commands, size=(132, 36), columns=("venue", "login")),
+    "diff": Scene(diff, size=(100, 30), columns=HANDED),
     "delete": Scene(delete, size=(132, 36)),
     "together": Scene(cards, columns=TOGETHER, size=(160, 46)),
     "explorer": Scene(nothing, columns=EXPLORED, size=(160, 42)),

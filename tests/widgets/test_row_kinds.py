@@ -8,6 +8,7 @@ import pytest
 from widget_host import NOW, Host, drawn, look, said
 
 from store import events as ev
+from store.clock import ManualClock
 from store.rows import (
     ChangeRow,
     LookRow,
@@ -15,8 +16,10 @@ from store.rows import (
     NoticeRow,
     PermissionRow,
     ProcessRow,
+    Rows,
     ToolRow,
     UnknownRow,
+    fold,
 )
 from widgets.row import Row
 from widgets.rows import Change, Memory, PastChatsLook, Process, widget_for
@@ -163,7 +166,49 @@ async def test_a_process_says_whether_it_runs_and_is_stopped_by_its_letter() -> 
         row.show(ProcessRow("p", NOW, 1, "npm run dev", "", "exited", 2))
         await pilot.press("s")
         assert len(pilot.app.sent(Process.Stop)) == 1  # type: ignore[attr-defined]
-        assert shown(row, 60)[0].endswith("ended · code 2")
+        assert shown(row, 60)[0].endswith("ended · code 2")  # and no time: it isn't known
+
+
+async def test_a_process_counts_while_it_runs_and_keeps_how_long_it_ran() -> None:
+    clock = ManualClock(NOW)
+    row = Process(ProcessRow("p", NOW, 1, "npm run dev"))
+    host = Host(row)
+    host.clock = clock  # type: ignore[attr-defined]
+    async with host.run_test() as pilot:
+        clock.tick(3 * 60 + 20)
+        row._count()
+        await pilot.pause()
+        assert "running · 3 min · [s] stop" in drawn(row)[0]
+        clock.tick(60)
+        row._count()
+        await pilot.pause()
+        assert "running · 4 min" in drawn(row)[0]
+        row.show(ProcessRow("p", NOW, 1, "npm run dev", "", "exited", 0, NOW + 5 * 60_000))
+        clock.tick(3_600)
+        row._count()
+        await pilot.pause()
+        assert drawn(row)[0].rstrip().endswith("ended · 5 min")
+
+
+def test_in_a_narrow_column_the_command_of_a_process_keeps_its_line() -> None:
+    row = Process(ProcessRow("p", NOW, 1, "npm run dev", "", "exited", 2, NOW + 5 * 60_000))
+    assert shown(row, 38) == ["○ In the background  npm run dev", "  ended · code 2 · 5 min"]
+    assert len(shown(row, 80)) == 1
+
+
+def test_a_process_that_a_kill_ended_says_no_time() -> None:
+    rows: Rows = {}
+    for at, event in (
+        (NOW, ev.ProcessStarted(process_id="p_1", command="sleep 9")),
+        (NOW + 60_000, ev.ProcessEnded(process_id="p_1", exit_code=0)),
+        (NOW, ev.ProcessStarted(process_id="p_2", command="sleep 9")),
+        (NOW + 9 * 3_600_000, ev.ProcessEnded(process_id="p_2", reason="closed")),
+    ):
+        fold(rows, ev.Stored(1, "c_1", 1, at, event))
+    [one, two] = [row for row in rows.values() if isinstance(row, ProcessRow)]
+    assert (one.ended_at, two.ended_at) == (NOW + 60_000, None)
+    assert shown(Process(one))[0].endswith("ended · 1 min")
+    assert shown(Process(two))[0].endswith("ended with Shoal")
 
 
 async def test_a_memory_is_kept_and_forgotten_by_its_letters_never_by_enter() -> None:

@@ -1,0 +1,48 @@
+"""A made-up chat that worked on files and left commands running, with what it changed."""
+
+from __future__ import annotations
+
+from store import events as ev
+from store.log import Batch, NewEvent
+from store.models import FileDiff
+from tests.screens.fakes import FakeServices
+
+HANDS = "c_hands"
+MINUTE = 60_000
+AUTH = FileDiff(
+    "src/auth.ts",
+    (
+        "@@ -41,5 +41,7 @@ export function session(res: Response) {",
+        "   res.cookie('sid', id, {",
+        "     httpOnly: true,",
+        "-    sameSite: 'strict',",
+        "+    // the callback comes from another site",
+        "+    sameSite: 'lax',",
+        "+    secure: true,",
+        "     path: '/',",
+        "   })",
+    ),
+)
+TEST = FileDiff("test/auth.test.ts", ("+test('the callback keeps the session', async () => {", "+  …", "+})"))
+LOGO = FileDiff("public/logo.png", note="It is a PNG picture, not text, so there are no lines to show")
+
+
+def hands(services: FakeServices) -> None:
+    """Write it, ending a minute before now."""
+    now = services.clock.now_ms()
+    files = (
+        ev.FileChange(path="src/auth.ts", change="changed", added=3, removed=1, before="b", after="a"),
+        ev.FileChange(path="test/auth.test.ts", change="created", added=3, removed=0, after="c"),
+        ev.FileChange(path="public/logo.png", change="changed", before="d", after="e"),
+    )
+    events: list[tuple[int, ev.Event]] = [
+        (90, ev.ChatCreated(title="Let the login through", folder="~/web")),
+        (89, ev.UserMessage(message_id="m_h1", text="The login loops on Safari. Please fix it.")),
+        (88, ev.ProcessStarted(process_id="pr_1", command="npm run dev -- --port 4000", folder="~/web")),
+        (70, ev.ProcessStarted(process_id="pr_2", command="npm test -- --watch", folder="~/web")),
+        (61, ev.ProcessEnded(process_id="pr_2", exit_code=1)),
+        (3, ev.FilesChanged(change_id="fc_h1", label="Edited 3 files", files=files)),
+        (1, ev.AssistantDone(message_id="m_h2", text="The cookie is `lax` now, and a test keeps it so.")),
+    ]
+    services.store.commit_sync(Batch([NewEvent(HANDS, event, now - back * MINUTE) for back, event in events]))
+    services.session.diffed["fc_h1"] = [AUTH, TEST, LOGO]
