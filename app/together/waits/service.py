@@ -61,6 +61,7 @@ class Open:
     chat: str
     spec: dict[str, Any]
     held: bool
+    ends: float  # its limit, by the steady clock: a wall clock that jumps ends nothing
     nudge: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
     known: asyncio.Event = field(default_factory=asyncio.Event)  # its row is durable
@@ -142,7 +143,8 @@ class Waits:
 
     def begin(self, note: WaitNote, chat: str, spec: dict[str, Any], first: Look, *, held: bool) -> tuple[Wait, Change]:
         """Watch from now on; the event and the row go in the batch of the call's result (or of their own, if held)."""
-        opened = self._open[note.wait_id] = Open(self._with(note, first, held=held), chat, spec, held)
+        shown = self._with(note, first, held=held)
+        opened = self._open[note.wait_id] = Open(shown, chat, spec, held, self._ends(note))
         opened.last, opened.looked_at = first, self._clock.steady()
         opened.pause = next_pause(self._pace(note.kind), 0, changed=True, hint=first.hint, chance=self._chance)
         self._tasks.spawn(self._watch(opened), name=f"wait {note.wait_id}")
@@ -233,10 +235,17 @@ class Waits:
             return
 
     def _until_due(self, opened: Open) -> float:
-        return min(opened.looked_at + opened.pause - self._clock.steady(), self._left(opened))
+        left = min(opened.looked_at + opened.pause - self._clock.steady(), self._left(opened))
+        if opened.note.kind != "time":
+            return left
+        return min(left, (int(opened.spec["due"]) - self._clock.now_ms()) / 1000)  # the computer may have slept
 
     def _left(self, opened: Open) -> float:
-        return (opened.note.deadline - self._clock.now_ms()) / 1000
+        return opened.ends - self._clock.steady()
+
+    def _ends(self, note: WaitNote) -> float:
+        """Its limit by the steady clock, from the limit in wall time that its row and a restart know."""
+        return self._clock.steady() + (note.deadline - self._clock.now_ms()) / 1000
 
     async def _take(self, opened: Open, look: Look) -> None:
         """What a look gave: an event only where something shown changed."""
@@ -373,7 +382,7 @@ class Waits:
             except (KeyError, ValueError):
                 await self._store.commit(Batch(changes=[Drop(KeptWait, kept.id)]))
                 continue
-            opened = Open(note, kept.chat, spec, kept.state == "held")
+            opened = Open(note, kept.chat, spec, kept.state == "held", self._ends(note))
             opened.known.set()
             self._open[kept.id] = opened
             if opened.held:
@@ -387,7 +396,7 @@ class Waits:
     async def tick(self) -> None:
         """A manual clock moved: every wait sees whether it is due, and those that are have ended when this returns."""
         for opened in list(self._open.values()):
-            if self._left(opened) <= 0 or opened.looked_at + opened.pause <= self._clock.steady():
+            if self._until_due(opened) <= 0:
                 opened.looked_at = self._clock.steady()
                 await self._take(opened, await self._looked(self._watchers[opened.note.kind], opened.chat, opened.spec))
 
