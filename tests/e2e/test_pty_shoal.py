@@ -113,6 +113,23 @@ def test_ctrl_c_never_ends_it(start: Start) -> None:
     assert shoal.child.isalive()
 
 
+def test_a_stop_signal_gives_the_terminal_back_and_going_on_draws_it_again(start: Start) -> None:
+    shoal = start()
+    shoal.wait(READY)
+    shoal.press("half a thou", "ght")
+    shoal.wait("half a thought")
+    before = len(shoal.raw)
+    shoal.kill(signal.SIGTSTP)
+    shoal.pump(0.5)
+    assert Path(f"/proc/{shoal.child.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    left_right(shoal.raw[before:])
+    shoal.screen.reset()
+    shoal.kill(signal.SIGCONT)
+    shoal.wait("half a thought")
+    shoal.press(", whole")
+    shoal.wait("half a thought, whole")
+
+
 def test_a_closed_terminal_ends_it_and_keeps_the_draft(start: Start) -> None:
     shoal = start()
     shoal.wait(READY)
