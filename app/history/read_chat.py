@@ -10,13 +10,14 @@ from pydantic import BaseModel, Field, field_validator
 
 from app.guard.may import NO_SUCH_CHAT
 from app.history.answers import CAUTION, Clean, FoundChat, FoundLine, chat_of, line_of, settled_chat
+from app.history.away import Away, away_of, slice_away
 from app.history.budget import fit_lines, fit_read
 from app.history.looked import carried, looked
 from app.history.search_chats import BAD_TEXT, BROKEN, THIS_CHAT, Chats, Searcher
 from app.history.surface import READ, SurfaceGate
 from app.ports import CallFacts, ToolOutcome, TurnContext
 from app.tools.base import ToolArgs, compact
-from store.events import ContextCompacted, Stored
+from store.events import Stored
 from store.limits import CHAT_ID_CHARS, MESSAGE_ID_CHARS, READ_LINES
 from store.models import ChatSummary, Slice
 
@@ -25,7 +26,7 @@ Direction = Literal["around", "before", "after"]
 BAD_DIRECTION = "must be one of around, before, after"
 NOT_THERE = "That message isn't in this chat; this is how the chat ended."
 NOTHING_THERE = "Nothing was said there."
-SHORTENED = "This is the part of this chat that was summarised away; you have the rest."
+SHORTENED = "This is the part of this chat that was summarised or cleared away; you have the rest."
 
 DESCRIPTION = (
     "Read a stretch of one earlier chat: twelve messages around a line that search_chats found, or the twelve `before` "
@@ -157,48 +158,20 @@ class ReadChat:
         )
 
     async def _own(self, args: ReadArgs, call_id: str) -> ToolOutcome:
-        """This chat: only what was summarised away may be read, since the rest is before the model already."""
-        order = await self._store.read(self._away, args.chat)
+        """This chat: only what was cut off may be read, since the rest is before the model already."""
+        away = await self._store.read(self._away, args.chat)
         summary = await self._store.read(self._summary, args.chat)
-        if not order.away or summary is None:
+        if not away.rows or summary is None:
             return ToolOutcome(THIS_CHAT)
-        message, direction = _message(args), args.direction
-        found = message in order.away
-        if not found:  # no anchor, or one that is still before the model: how the summarised part ended, or began
-            start = args.direction == "after" and message is None
-            message, direction = (None, "after") if start else (order.next, "before" if order.next else "around")
-        stretch = await self._search.slice(args.chat, message, direction, READ_LINES)
+        stretch = await slice_away(self._search, args.chat, away, _message(args), args.direction, READ_LINES)
         if stretch.broken:
             return ToolOutcome(BROKEN.format(why=stretch.broken))
-        kept = tuple(line for line in stretch.lines if line.anchor in order.away)
-        later = len(kept) == len(stretch.lines) and bool(kept) and kept[-1].anchor != order.last
-        stretch = replace(stretch, lines=kept, later=later, found=found or args.message is None)
         # Its own words bring no mark along: the chat carries them already.
         outcome: ToolOutcome = await self._store.read(self._answer, summary, stretch, args, call_id, SHORTENED)
         return replace(outcome, taints=())
 
-    def _away(self, chat: str) -> _Away:
-        """Row keys up to the newest summary, the last of them, and the first after it."""
-        through = -1
-        rows: list[tuple[int, str]] = []
-        for stored in self._store.events(chat=chat):
-            if isinstance(stored.event, ContextCompacted):
-                through = max(through, stored.event.through_seq)
-            elif stored.event.type in _SAID and (row := stored.event.row()):
-                rows.append((stored.seq, row))
-        away = [row for seq, row in rows if seq <= through]
-        after = [row for seq, row in rows if seq > through]
-        return _Away(frozenset(away), away[-1] if away else None, after[0] if after else None)
-
-
-_SAID = frozenset({"user.message", "forwarded.message", "assistant.done", "tool.started"})
-
-
-class _Away:
-    __slots__ = ("away", "last", "next")
-
-    def __init__(self, away: frozenset[str], last: str | None, following: str | None) -> None:
-        self.away, self.last, self.next = away, last, following
+    def _away(self, chat: str) -> Away:
+        return away_of(self._store.events(chat=chat))
 
 
 def _message(args: ReadArgs) -> str | None:

@@ -205,29 +205,6 @@ async def test_another_project_and_nothing_look_alike(kit: Kit) -> None:
     assert await child.call("read_chat", json.dumps({"candidate": "e_never"})) == NO_CANDIDATE
 
 
-async def test_the_asking_chat_is_read_only_when_asked_for_and_never_its_running_reply(tmp_path: Path) -> None:
-    kit = Kit(tmp_path, history().events, engine=ENGINE)
-    said = [
-        ev.UserMessage(message_id="m_old", text="The old login plan was OSPREY-4."),
-        ev.TurnStarted(turn_id="r_1", message_id="m_now"),
-        ev.UserMessage(message_id="m_now", text="What was the login plan?"),
-        ev.AssistantDone(message_id="m_reply", text="Let me look at the login OSPREY-5."),
-    ]
-    await kit.store.commit(Batch.of(ASKING, said[0]))
-    await kit.store.commit(Batch.of(ASKING, *said[2:3], said[1], said[3]))
-    await kit.search.caught_up(5)
-    child = kit.child()
-    await child.look("login plan OSPREY")
-    assert all(c.chat != ASKING for c in child.registry.seen())
-    from dataclasses import replace
-
-    own = kit.explorer._own(ASKING)
-    child.lock = replace(child.lock, own=own)
-    text = await child.call("read_chat", json.dumps({"current_chat": True}))
-    assert "OSPREY-4" in text and "OSPREY-5" not in text
-    await kit.close()
-
-
 async def test_an_index_that_is_behind_stays_said_whatever_comes_later(kit: Kit) -> None:
     scripted(kit, search("login"), citing)
     child = kit.child()

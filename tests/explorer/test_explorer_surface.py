@@ -10,7 +10,7 @@ import pytest
 
 from app.guard.judge import Allowed, Question, Situation, judge
 from app.history.explorer.entitlement import FREE_MODEL, NO_ENGINE, NO_PLAN, Entitlements
-from app.history.explorer.explore import EXPLORER_PROMPT, ExploreArgs, ExploreChatHistory
+from app.history.explorer.tool import EXPLORER_PROMPT, ExploreArgs, ExploreChatHistory
 from app.history.surface import PAST_CHATS_PROMPT
 from app.paths import Home
 from app.ports import CallFacts, TurnContext

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from app.history.explorer.entitlement import Consents, Entitlements
-from app.history.explorer.explore import ExploreChatHistory, Explorer
+from app.history.explorer.explore import Explorer
+from app.history.explorer.tool import ExploreChatHistory
 from app.history.surface import SurfaceGate
 from app.ports import Extension, Wires
 from store.clock import Clock

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from store import words
 from store.events.explored import Evidence
 from store.ids import new_id
-from store.limits import EXPLORE_OBSERVED_BYTES, EXPLORE_PASSAGE_CHARS
+from store.limits import EXPLORE_OBSERVED_BYTES, EXPLORE_PASSAGE_CHARS, EXPLORE_READ_CHARS
 from store.models import ChatSummary, Line, Who
 from store.text import safe_name, safe_text
 
@@ -37,6 +37,7 @@ class Registry:
     """Fills as the run goes on. One candidate a message; `used` is the bytes the engine was shown."""
 
     clean: Callable[[str], str]
+    question: set[str] = field(default_factory=set)  # its telling stems
     terms: set[str] = field(default_factory=set)  # stems of the question and of every query
     used: int = 0
     _by_id: dict[str, Candidate] = field(default_factory=dict)
@@ -45,12 +46,17 @@ class Registry:
     shown: dict[str, None] = field(default_factory=dict)  # what the engine was told of, in order
     found: dict[str, float] = field(default_factory=dict)  # how well the searches ranked it (reciprocal ranks, summed)
 
+    def begin(self, question: str) -> None:
+        """What the whole run is about."""
+        self.question = stems(question)
+        self.terms |= self.question
+
     def ask(self, text: str) -> None:
         """Words that are looked for."""
         self.terms |= stems(text)
 
-    def observe(self, chat: ChatSummary, line: Line, led: Iterable[str] = ()) -> Candidate:
-        """The candidate of a line; a line that was seen before keeps its id."""
+    def observe(self, chat: ChatSummary, line: Line, led: Iterable[str] = (), *, summary: bool = False) -> Candidate:
+        """The candidate of a line; a line that was seen before keeps its id. `summary`: a chat's own of itself."""
         place = (chat.id, line.anchor)
         known = self._by_place.get(place)
         if known is None:
@@ -64,6 +70,7 @@ class Registry:
                 safe_text(self.clean(line.text)),
                 safe_name(self.clean(line.name)) if line.name else None,
                 bool(chat.taints),
+                summary,
             )
             known = self._by_place[place] = candidate.id
             self._by_id[candidate.id] = candidate
@@ -92,8 +99,7 @@ class Registry:
 
     def evidence(self, candidate: Candidate, most: int = EXPLORE_PASSAGE_CHARS) -> Evidence:
         """The quoted passage: around the words that led to it, never merely the message's beginning."""
-        wanted = self._terms.get(candidate.id, set()) | self.terms
-        start, end = passage(candidate.text, wanted, most)
+        start, end = passage(candidate.text, self._wanted(candidate), most)
         excerpt = " ".join(candidate.text[start:end].split())
         return Evidence(
             chat=candidate.chat,
@@ -107,6 +113,14 @@ class Registry:
             summary=candidate.summary,
             name=candidate.name,
         )
+
+    def stretch(self, candidate: Candidate, most: int = EXPLORE_READ_CHARS) -> str:
+        """A line as it is read: at most `most` characters of it, where most of the words are that led here."""
+        start, end = passage(candidate.text, self._wanted(candidate), most)
+        return f"{'…' if start else ''}{candidate.text[start:end]}{'…' if end < len(candidate.text) else ''}"
+
+    def _wanted(self, candidate: Candidate) -> set[str]:
+        return self._terms.get(candidate.id, set()) | self.terms
 
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")

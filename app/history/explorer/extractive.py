@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
-from app.history.explorer.child import Child, ReadArgs
+from app.history.explorer.child import Child
+from app.history.explorer.child_tools import ReadArgs
+from app.history.explorer.disagree import sides
 from app.history.explorer.evidence import STOP, Candidate, passage, stems
 from app.history.explorer.report import Submission, SubmittedConflict, SubmittedFinding
 from store import words
@@ -21,12 +24,7 @@ MORE: Final = 22  # further passages, which are near it
 RANKED: Final = 2.0  # what the core's own order counts beside the shared words
 NEAR: Final = "Said near it, or with some of the same words."
 SEARCHES: Final = 6
-_CHANGES: Final = re.compile(
-    r"\b(instead|no longer|not any ?more|actually|rather than|replac\w*|supersed\w*|revers\w*|chang\w+ (?:our|my|the) "
-    r"mind|switch\w*|moved? to|overrul\w*|correction|scrap\w*|drop(?:ped|ping)?|cancel\w*|from now on|new plan|"
-    r"updated? decision)\b",
-    re.IGNORECASE,
-)
+HERE: Final = 6  # pages of the asking chat
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +46,38 @@ class RuleDriver:
             return
         for asked in reformulations(query, telling)[:SEARCHES]:
             await child.look(asked)
-        best = self._best(child, telling)
-        for scored in best[:3]:
-            await child.read(ReadArgs(candidate=scored.candidate.id))
-        if asks_about_here(query):
-            await child.read(ReadArgs(current_chat=True))
+        best = [s.candidate for s in self._best(child, telling)]
+        split = self._conflicts([c for c in best[:12] if not asks(c)], telling)
+        both = [id_ for conflict in split for id_ in conflict.evidence]
+        for id_ in dict.fromkeys([*(c.id for c in best[:3]), *both]):
+            await child.read(ReadArgs(candidate=id_))
+        if asks_about_here(query) or (child.lock.here.cut and not self._enough(child, telling)):
+            await self._read_here(child, telling)
         child.submit(self._report(query, child, telling))
+
+    async def _read_here(self, child: Child, telling: set[str]) -> None:
+        """The asking chat, beginning with what its model no longer sees, and on towards its start."""
+        args = ReadArgs(current_chat=True)
+        for _ in range(HERE):
+            answer = await child.read(args)
+            if not answer.startswith("{"):
+                return
+            read = json.loads(answer)
+            if not read["lines"] or not read["earlier"] or self._enough(child, telling, child.lock.chat):
+                return
+            args = ReadArgs(candidate=read["lines"][0]["candidate"], direction="before")
+
+    def _enough(self, child: Child, telling: set[str], chat: str | None = None) -> list[_Scored]:
+        """What has enough of the question in it, best first."""
+        best = [s for s in self._best(child, telling) if s.share >= ENOUGH and chat in (None, s.candidate.chat)]
+        here = bool(best) and best[0].candidate.chat == child.lock.chat  # which no search finds
+        return [] if best and child.match == "none" and not here and best[0].share < 0.75 else best
 
     def _best(self, child: Child, telling: set[str]) -> list[_Scored]:
         """Every seen message by its share of the telling words, the rare ones counting most."""
         seen = child.registry.seen()
-        have = {c.id: stems(c.text) | stems(c.title) for c in seen}
+        # the asking chat's title is often the question itself, and proves nothing
+        have = {c.id: stems(c.text) | (stems(c.title) if c.chat != child.lock.chat else set()) for c in seen}
         chats: dict[str, set[str]] = {}
         for c in seen:
             chats.setdefault(c.chat, set()).update(have[c.id])
@@ -76,8 +95,8 @@ class RuleDriver:
         return sorted(out, key=lambda s: (-s.value, -(s.candidate.at or 0), s.candidate.id))
 
     def _report(self, query: str, child: Child, telling: set[str]) -> Submission:
-        best = [s for s in self._best(child, telling) if s.share >= ENOUGH]
-        if not best or (child.match == "none" and best[0].share < 0.75):
+        best = self._enough(child, telling)
+        if not best:
             return Submission(outcome="no_match")
         top = [s for s in best if s.value >= best[0].value * 0.6][:BEST]
         conflicts = self._conflicts([s.candidate for s in best[:12] if not asks(s.candidate)], telling)
@@ -119,11 +138,7 @@ class RuleDriver:
     def _conflicts(self, seen: list[Candidate], telling: set[str]) -> list[SubmittedConflict]:
         """Two passages on one thing, of different times, one of which speaks of a change."""
         for one, other in combinations(sorted(seen, key=lambda c: c.at or 0), 2):
-            if one.chat == other.chat and one.message == other.message:
-                continue
-            shared = stems(one.text) & stems(other.text)
-            differs = stems(other.text) - stems(one.text)
-            if _CHANGES.search(other.text) and len(shared & telling) >= max(1, len(telling) // 2) and differs:
+            if sides(one, other, telling):
                 return [SubmittedConflict(description=CHANGED, evidence=[one.id, other.id])]
         return []
 

@@ -9,6 +9,7 @@ from typing import Final, Protocol
 
 from app.guard.quoting import fence, host_line
 from app.history.explorer.child import Child
+from app.history.explorer.child_tools import specs
 from app.history.explorer.report import Report, Run, derive, evidence_only
 from app.ports import (
     AssistantMessage,
@@ -36,7 +37,10 @@ Work like this: search with a few distinctive words; search again with other wor
 then submit. Stop as soon as the evidence is enough. A neighbouring topic is not an answer: if nothing seen answers \
 the question itself, submit no findings. Where decisions changed or disagree, report both sides as a conflict and say \
 which is later. Claims are single lines, each resting on candidates by their ids."""
-CURRENT: Final = "The chat you work for can be read with read_chat current_chat, for what was summarised away in it."
+CURRENT: Final = (
+    "The chat you work for is never found by search_chats. Read it with read_chat current_chat when the question is "
+    "about what was said earlier in it: it begins with what was summarised away there."
+)
 LAST: Final = "This is your last step: submit the report now."
 SPEAK_WITH_TOOLS: Final = "Use the tools; end with submit_report."
 
@@ -84,7 +88,7 @@ class ModelDriver:
                 messages.append(ToolReturn(call.id, call.name, given))
 
     async def _ask(self, messages: Sequence[Message], child: Child, *, last: bool) -> tuple[str, list[ToolCall]]:
-        request = ModelRequest(self.model, SYSTEM, tuple(messages), child.specs(last=last), chat="explorer")
+        request = ModelRequest(self.model, SYSTEM, tuple(messages), specs(last=last), chat="explorer")
         text = ""
         calls: list[ToolCall] = []
         stream = self.wire.stream(request)
@@ -117,7 +121,7 @@ async def explore(
 
     `settle` waits briefly for the index and says whether it has caught up. A cancelled run raises at once.
     """
-    child.registry.ask(query)
+    child.registry.begin(query)
     if settle is not None and not await settle():
         child.indexing = True
     why: str | None = None
