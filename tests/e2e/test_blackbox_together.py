@@ -78,7 +78,7 @@ def signals(work: Path) -> Path:
 
 def until_there(file: Path, then: str = "true") -> tuple[str, str]:
     """A command that runs until the file is there."""
-    return tool("run_command", command=f"until test -e {file}; do sleep 0.05; done; {then}")
+    return tool("run_command", command=f"until [ -e node_modules/go/{file.name} ]; do sleep 0.05; done; {then}")
 
 
 def lines_of(client: Client, chat: str) -> list[tuple[str, ...]]:
