@@ -115,3 +115,27 @@ def test_any_words_are_read_the_same_way_twice_and_never_fail(text: str, titles:
     if first.tool == "search_chats":
         assert len(first.args["query"]) <= 200 and (first.args["query"] or "after" in first.args)
     assert (first.tool is None) == (first.args == {})
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "what do you remember about me?",
+        "What do you know about me so far?",
+        "list my memories",
+        "what's in your memory?",
+        "what have you remembered",
+        "please show me my memories.",
+        "what did I ask you to remember?",
+    ],
+)
+def test_a_question_for_the_memories_asks_those(words):
+    assert (recognise(words).tool, recognise(words).args) == ("recall", {})
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["what do you remember about the support group?", "do you remember my birthday", "what do you know about Lisbon"],
+)
+def test_a_question_about_something_said_still_searches_the_chats(words):
+    assert recognise(words).tool == "search_chats"

@@ -36,6 +36,22 @@ def remember(asked: str, titles: Titles) -> Intent | None:
     return Intent("remember", "remember", {"text": kept})
 
 
+_RECALL = re.compile(
+    r"(?:tell me )?(?:what|everything) (?:(?:do|can|have|did|all) )*you (?:have )?"
+    r"(?:remember(?:ed)?|know|memori[sz]ed?|noted?)"
+    r"(?: so far)?(?: about (?:me|myself))(?: so far)?"
+    r"|what (?:have|did) you (?:remember(?:ed)?|memori[sz]ed?)(?: so far)?"
+    r"|(?:what(?:'s| is| are)|show(?: me)?|list|open|see)(?: all)?(?: (?:in|of))?(?: (?:my|your|the))? memor(?:y|ies)"
+    r"|what (?:did|have) i (?:ask(?:ed)?|tell|told) you to remember",
+    _I,
+)
+
+
+def recall(asked: str, titles: Titles) -> Intent | None:
+    """ "What do you remember about me?", "list my memories": those, not the chats ("remember when we …" asks those)."""
+    return Intent("recall", "recall") if _RECALL.fullmatch(asked.rstrip(" ?.!")) else None
+
+
 _TASK = re.compile(
     r"(?:(?:run|do|start|try|handle|work on)(?: this| that| it| the following)?,? (?:as|in|on) (?:a |the )?"
     r"background(?: task)?"

@@ -17,6 +17,7 @@ Kind = Literal[
     "wait",
     "stop",
     "remember",
+    "recall",
     "task",
     "help",
     "connect",

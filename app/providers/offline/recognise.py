@@ -37,7 +37,15 @@ def recognise(text: str, titles: Titles = (), today: dt.date | None = None) -> I
     asked = _PLEASE_AT_END.sub("", without_opener(plain))
     if intent := manners.about_itself(asked):
         return intent
-    for reading in (commands.remember, commands.task, commands.wait, commands.stop, commands.message, _list):
+    for reading in (
+        commands.remember,
+        commands.recall,
+        commands.task,
+        commands.wait,
+        commands.stop,
+        commands.message,
+        _list,
+    ):
         if intent := reading(asked, titles):
             return intent
     return manners.small_talk(plain, asked) or _past(asked or plain, text, titles, today)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ NOT_OFFERED = {
     "wait_for": "I can't wait for that: waiting isn't available in this chat, or not there yet.",
     "stop_chat": "I can't stop another chat: that isn't available in this chat, or not there yet.",
     "remember": "I can't remember things for you: that isn't available in this chat, or not there yet.",
+    "recall": "I can't look at what is remembered: that isn't available in this chat.",
     "start_background_task": "I can't work in the background: that isn't available in this chat, or not there yet.",
 }
 WAITS = "I'm waiting for it, and say so here when it is over. You can keep chatting."
@@ -40,6 +42,7 @@ CAN = {
     "wait_for": "wait for a chat, or for a time",
     "stop_chat": "stop another chat's reply",
     "remember": "remember something: “remember that I'm vegetarian”",
+    "recall": "say what is remembered: “what do you remember about me?”",
     "start_background_task": "start work in the background",
 }
 SEARCH_KEY = "Ctrl+K searches every chat as you type, whatever model answers."
@@ -97,6 +100,17 @@ def without_tool(intent: Intent, offered: Collection[str], found: Sequence[str],
             return "None of your chats is called that." + (f" Your newest ones: {named}." if named else "")
         case _:
             return MANNERS
+
+
+_MEMORY = re.compile(r"\S+ · \w+ · (\S.*)")
+
+
+def remembered(text: str) -> str:
+    """The memories `recall` listed, as the person said them; its own sentence where there is none."""
+    found = [match.group(1) for line in text.splitlines() if (match := _MEMORY.fullmatch(line))]
+    if not found:
+        return text
+    return "I remember:\n\n" + "\n".join(f"- {words}" for words in found)
 
 
 def relayed(text: str, *, error: bool) -> str:

@@ -169,6 +169,8 @@ def _next(intent: Intent, turn: _Turn, offered: frozenset[str]) -> tuple[str, di
     last = turn.done[-1]
     if last.name == "remember" and last.text.startswith("Remembered as "):  # said to the person, not to a model
         return replies.REMEMBERED
+    if last.name == "recall" and not last.error:
+        return replies.remembered(last.text)
     if last.name == "wait_for" and last.text.startswith("Waiting for "):
         return replies.WAITS
     if last.name not in ("search_chats", "read_chat"):

@@ -23,7 +23,7 @@ NO_MEMORIES = "Nothing is remembered yet."
 class RecallArgs(ToolArgs):
     """Arguments of `recall`."""
 
-    query: str = Field(min_length=1, description="A few words of what you want to know about the person.")
+    query: str = Field("", description="A few words of what you want to know about the person; none: the newest.")
     limit: int = Field(MEMORY_RECALLED, ge=1, le=MEMORY_RECALLED_MOST)
 
 
@@ -47,14 +47,16 @@ class Recall:
 
     def label(self, args: RecallArgs) -> str:
         """What the call does."""
-        return f"Recall “{short(args.query)}”"
+        return f"Recall “{short(args.query)}”" if args.query.strip() else "Recall what is remembered"
 
     async def run(self, args: RecallArgs, ctx: TurnContext, call_id: str) -> ToolOutcome:
         """The best memories, a line each; pending and forgotten ones are never among them."""
         kept = self._book.kept()
         if not kept:
             return ToolOutcome(NO_MEMORIES)
-        found = ranked(args.query[:MODEL_QUERY_CHARS], kept, self._clock.now_ms())
+        query = args.query[:MODEL_QUERY_CHARS].strip()
+        newest = sorted(kept, key=lambda m: m.at, reverse=True)
+        found = ranked(query, kept, self._clock.now_ms()) if query else newest
         if not found:
             return ToolOutcome(NOTHING)
         return ToolOutcome(listed(found[: args.limit]))
