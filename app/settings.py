@@ -6,7 +6,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
@@ -22,6 +22,10 @@ MODELS = (*SERVERS, "openai-responses", "scripted")
 Consent = Literal["always", "ask", "never"]
 
 
+ENGINE_GETS: Final = "The explorer sends limited text of earlier chats in this project to {engine}."
+MODEL_GETS: Final = "read_chat sends the selected text of one earlier chat to this chat's model."
+
+
 class Part(BaseModel):
     """A table of the file; an unknown key is a problem that is said, never one that is kept silently."""
 
@@ -33,15 +37,11 @@ class ConsentSettings(Part):
 
     explore_chat_history: Consent = Field(
         "always",
-        description=(
-            "always, ask or never. The explorer sends limited text of earlier chats in this project to the engine."
-        ),
+        description=f"always, ask or never. {ENGINE_GETS}",
     )
     read_chat: Consent = Field(
         "ask",
-        description=(
-            "always, ask or never. On the explorer surface read_chat sends the selected text to this chat's model."
-        ),
+        description=f"always, ask or never. On the explorer surface {MODEL_GETS}",
     )
 
 
@@ -233,14 +233,21 @@ def save(home: Home, changes: Mapping[str, Any]) -> None:
     file.write(home, tomlkit.dumps(document))
 
 
-def documented(model: type[BaseModel] = Settings, prefix: str = "") -> Iterator[tuple[str, Any, str]]:
+def means(description: str, engine: str | None) -> str:
+    """A setting's words, with the engine that was chosen named in them."""
+    return description.replace("{engine}", engine or "the engine")
+
+
+def documented(
+    model: type[BaseModel] = Settings, prefix: str = "", engine: str | None = None
+) -> Iterator[tuple[str, Any, str]]:
     """Every setting: its dotted key, its default, and what it means."""
     for name, info in model.model_fields.items():
         kind = info.annotation
         if isinstance(kind, type) and issubclass(kind, Part):
-            yield from documented(kind, f"{prefix}{name}.")
+            yield from documented(kind, f"{prefix}{name}.", engine)
         else:
-            yield prefix + name, info.default, info.description or ""
+            yield prefix + name, info.default, means(info.description or "", engine)
 
 
 def _fit(

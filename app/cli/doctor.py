@@ -103,7 +103,7 @@ def _look(context: Context) -> dict[str, Any]:
         "sandbox": asyncio.run(_sandbox(context)),
         "settings": [
             {"key": key, "value": _shown(context.settings, key), "default": _plain(default), "means": words}
-            for key, default, words in documented()
+            for key, default, words in documented(engine=context.settings.explorer.engine)
         ],
     }
 

@@ -16,6 +16,7 @@ from app.history.looked import carried, looked
 from app.history.search_chats import BAD_TEXT, BROKEN, THIS_CHAT, Chats, Searcher
 from app.history.surface import READ, SurfaceGate
 from app.ports import CallFacts, ToolOutcome, TurnContext
+from app.settings import MODEL_GETS
 from app.tools.base import ToolArgs, compact
 from store.events import Stored
 from store.limits import CHAT_ID_CHARS, MESSAGE_ID_CHARS, READ_LINES
@@ -97,7 +98,7 @@ class ReadChat:
     async def facts(self, args: BaseModel, ctx: TurnContext) -> CallFacts:
         """On the explorer surface it may be one that asks, in every mode; on the direct one it never does."""
         asks = self._gate.surface == "explorer" and self._gate.consent(self.name) == "ask"
-        summary = "Read an earlier chat: the selected text goes to this chat's model" if asks else self.label(args)
+        summary = f"Read an earlier chat. {MODEL_GETS}" if asks else self.label(args)
         return CallFacts(self.name, self.family, self.effect, summary, consent=asks)
 
     async def run(self, args: BaseModel, ctx: TurnContext, call_id: str) -> ToolOutcome:

@@ -74,6 +74,11 @@ class DeckActions(DeckMoves):
         elif key.startswith("keys."):
             self.app.use_keys(settings.keys)
             self.refresh_words()
+        elif key.startswith("explorer.consent."):  # holds at once, also for a reply that is being written
+            from app.commands import SetConsent
+
+            tool, value = key.removeprefix("explorer.consent."), getattr(settings.explorer.consent, key.split(".")[-1])
+            self.posting.post(SetConsent(tool=tool, value=value))
 
     def action_leader(self) -> None:
         """F8."""

@@ -20,11 +20,12 @@ from app.paths import Home
 from app.screens.ask_text import AskText
 from app.screens.picker import Choice, Picker
 from app.screens.say import say
-from app.settings import Settings, SettingsError, load, save
+from app.settings import ConsentSettings, Settings, SettingsError, load, means, save
 from store.text import safe_text
 
 _HIDDEN = frozenset({"version", "keys"})
-_NOW = frozenset({"theme", "mouse", "model", "mode", "folder"})  # taken at once; the others at the next start
+_CONSENTS = {f"explorer.consent.{tool}" for tool in ConsentSettings.model_fields}
+_NOW = frozenset({"theme", "mouse", "model", "mode", "folder"} | _CONSENTS)  # at once; the others at the next start
 
 
 def entries(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, Any, Any, str]]:
@@ -93,7 +94,9 @@ class SettingsScreen(ModalScreen[None]):
         )
 
     def _entries(self) -> list[tuple[str, Any, Any, str]]:
-        return [*entries(self._settings), *key_entries(self._settings)]
+        engine = self._settings.explorer.engine
+        told = [(key, kind, value, means(doc, engine)) for key, kind, value, doc in entries(self._settings)]
+        return [*told, *key_entries(self._settings)]
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Narrow."""

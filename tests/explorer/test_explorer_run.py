@@ -173,6 +173,44 @@ async def test_no_progress_says_a_word_of_the_chats(kit: Kit) -> None:
     assert not any(w for w in words for bad in ("HERON", "Auth", "token", "login") if bad.lower() in w.lower())
 
 
+async def test_reading_the_second_side_of_a_conflict_is_said_to_be_that(kit: Kit) -> None:
+    words: list[str] = []
+
+    def first(request: ModelRequest) -> list[Any]:
+        for side in ("HERON", "FALCON"):
+            ids.extend(c["candidate"] for c in found(request) if side in c["text"])
+        return [call("read_chat", {"candidate": ids[0]}, "x2")]
+
+    ids: list[str] = []
+
+    def other(request: ModelRequest) -> list[Any]:
+        return [call("read_chat", {"candidate": ids[1]}, "x3")]
+
+    def both(request: ModelRequest) -> list[Any]:
+        return submit(conflicts=[{"description": "First sessions, then tokens.", "evidence": ids}])
+
+    scripted(kit, search("login sessions tokens"), first, other, both)
+    done = await kit.explorer.run(kit.context(), "Sessions or tokens for the login?", "t_1", words.append)
+    assert done.report is not None and done.report.state == "conflict"
+    assert words == [
+        "Searching prior chats…",
+        "Searching prior chats… 1 searched",
+        "Reading 1 relevant discussion… 1 searched, 1 read",
+        "Checking conflicting decisions… 1 searched, 2 read",
+        "Synthesizing evidence… 1 searched, 2 read",
+    ]
+
+
+async def test_the_offline_engine_reads_both_sides_of_a_conflict(tmp_path: Path) -> None:
+    kit, words = Kit(tmp_path, history().events), list[str]()
+    done = await kit.explorer.run(kit.context(), "Sessions or tokens for the login?", "t_1", words.append)
+    assert done.report is not None and done.report.state == "conflict"
+    excerpts = [e.excerpt for e in done.report.conflicts[0].evidence]
+    assert "HERON-1" in excerpts[0] and "FALCON-2" in excerpts[1]
+    assert [w for w in words if w.startswith("Checking conflicting decisions…")]
+    await kit.close()
+
+
 async def test_a_cancelled_run_leaves_no_stream_and_a_card_that_says_so(kit: Kit) -> None:
     scripted(kit, search("login"), [60.0, "never"])
     running = asyncio.ensure_future(kit.explore("Login?"))

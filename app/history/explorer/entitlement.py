@@ -14,8 +14,6 @@ TOOLS: Final = ("explore_chat_history", "read_chat")
 NO_PLAN: Final = 'The explorer needs plan = "pro" in the settings.'
 NO_ENGINE: Final = 'The explorer needs an engine: explorer.engine = "provider:model" (or "offline") in the settings.'
 FREE_MODEL: Final = "This chat's model doesn't come with the explorer."
-ENGINE_WORDS: Final = "The explorer sends limited text of earlier chats in this project to {engine}."
-READ_WORDS: Final = "read_chat sends the selected text of one earlier chat to this chat's model."
 
 
 @dataclass(frozen=True, slots=True)

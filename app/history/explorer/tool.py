@@ -10,6 +10,7 @@ from app.guard.may import NOT_HERE
 from app.history.explorer.explore import Explorer
 from app.history.surface import EXPLORE
 from app.ports import CallFacts, ToolOutcome, TurnContext
+from app.settings import ENGINE_GETS
 from app.tools.base import ToolArgs, compact
 from store.limits import EXPLORER_QUERY_CHARS
 
@@ -71,7 +72,7 @@ class ExploreChatHistory:
         """Asks in every mode where the person chose to be asked."""
         ask = self._explorer.consents.of(EXPLORE) == "ask"
         engine = self._explorer.entitlements.whole().engine
-        summary = f"Explore your history: limited text of earlier chats in this project goes to {engine}"
+        summary = f"Explore your history. {ENGINE_GETS.format(engine=engine)}"
         return CallFacts(self.name, self.family, self.effect, summary, preview=args.query, consent=ask, once=False)
 
     async def run(self, args: ExploreArgs, ctx: TurnContext, call_id: str) -> ToolOutcome:
