@@ -8,7 +8,7 @@ import os
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import PrivateAttr
 
@@ -173,3 +173,26 @@ async def in_thread(work: Callable[[], ToolOutcome], place: Place | None = None)
     except OSError as error:
         shown = place or Place("", error.filename if isinstance(error.filename, str) else "it", None, "")
         return refused(in_words(shown, error))
+
+
+class FileTool:
+    """What every file tool is: of the family, asked of nobody by itself (the guard judges each call), at one path."""
+
+    family = "files"
+    effect: Literal["read", "write"] = "read"
+    prompt: str | None = None
+
+    def __init__(self, desk: FileDesk) -> None:
+        self._desk = desk
+
+    def refusal(self, ctx: TurnContext) -> str | None:
+        """Every chat may."""
+        return None
+
+    def label(self, args: Any) -> str:
+        """What the call does, in plain words."""
+        raise NotImplementedError
+
+    async def facts(self, args: Any, ctx: TurnContext) -> CallFacts:
+        """Which place it means."""
+        return self._desk.facts(self, args, args.path, ctx)

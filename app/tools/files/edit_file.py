@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from app.ports import CallFacts, ToolOutcome, TurnContext
 from app.tools.beneath import Refused
-from app.tools.files.desk import FileArgs, FileDesk, refused, short
+from app.tools.files.desk import FileArgs, FileTool, refused, short
 from app.tools.files.editing import SAME, around, counted, replaced
 from app.tools.files.kinds import kind_of_all, shown
 from app.tools.files.write_file import MASKED, NOT_TEXT, encoded, masked, write
@@ -30,22 +30,13 @@ class Args(FileArgs):
     replace_all: bool = Field(False, description="Replace every place where it is.")
 
 
-class EditFile:
+class EditFile(FileTool):
     """Implements `Tool`."""
 
     name = "edit_file"
     description = DESCRIPTION
     args: type[BaseModel] = Args
-    family = "files"
     effect: Literal["read", "write"] = "write"
-    prompt: str | None = None
-
-    def __init__(self, desk: FileDesk) -> None:
-        self._desk = desk
-
-    def refusal(self, ctx: TurnContext) -> str | None:
-        """The guard judges every write; nothing more is asked here."""
-        return None
 
     def label(self, args: Args) -> str:
         """Edited src/auth.ts."""

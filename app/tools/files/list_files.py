@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import heapq
 import os
-from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from app.ports import CallFacts, ToolOutcome, TurnContext
+from app.ports import ToolOutcome, TurnContext
 from app.tools.beneath import Place, Refused
-from app.tools.files.desk import FileArgs, FileDesk, halted, in_thread, refused, short
+from app.tools.files.desk import FileArgs, FileTool, halted, in_thread, refused, short
 from app.tools.files.walk import Entry, Walk
 from store.limits import GLOB_FILES, LIST_DEPTH, LIST_ENTRIES, PATH_CHARS, SEARCH_SECONDS
 from store.text import safe_text
@@ -40,30 +39,16 @@ class GlobArgs(FileArgs):
     include_ignored: bool = Field(False, description="Also what .gitignore leaves out.")
 
 
-class ListFiles:
+class ListFiles(FileTool):
     """Implements `Tool`."""
 
     name = "list_files"
     description = LIST
     args: type[BaseModel] = ListArgs
-    family = "files"
-    effect: Literal["read", "write"] = "read"
-    prompt: str | None = None
-
-    def __init__(self, desk: FileDesk) -> None:
-        self._desk = desk
-
-    def refusal(self, ctx: TurnContext) -> str | None:
-        """Every chat may list files."""
-        return None
 
     def label(self, args: ListArgs) -> str:
         """Listed src."""
         return f"Listed {short(args.path)}"
-
-    async def facts(self, args: ListArgs, ctx: TurnContext) -> CallFacts:
-        """Which folder it lists."""
-        return self._desk.facts(self, args, args.path, ctx)
 
     async def run(self, args: ListArgs, ctx: TurnContext, call_id: str) -> ToolOutcome:
         """List it off the event loop."""
@@ -88,31 +73,17 @@ class ListFiles:
         return ToolOutcome("\n".join([*lines, *notes(walk)]))
 
 
-class GlobFiles:
+class GlobFiles(FileTool):
     """Implements `Tool`."""
 
     name = "glob_files"
     description = GLOB
     args: type[BaseModel] = GlobArgs
-    family = "files"
-    effect: Literal["read", "write"] = "read"
-    prompt: str | None = None
-
-    def __init__(self, desk: FileDesk) -> None:
-        self._desk = desk
-
-    def refusal(self, ctx: TurnContext) -> str | None:
-        """Every chat may find files."""
-        return None
 
     def label(self, args: GlobArgs) -> str:
         """Looked for *.ts in src."""
         where = "" if args.path == "." else f" in {short(args.path)}"
         return f"Looked for files {short(args.pattern)}{where}"
-
-    async def facts(self, args: GlobArgs, ctx: TurnContext) -> CallFacts:
-        """Which folder it looks through."""
-        return self._desk.facts(self, args, args.path, ctx)
 
     async def run(self, args: GlobArgs, ctx: TurnContext, call_id: str) -> ToolOutcome:
         """Walk off the event loop."""

@@ -7,14 +7,13 @@ import time
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from app.ports import CallFacts, ToolOutcome, TurnContext
+from app.ports import ToolOutcome, TurnContext
 from app.tools.beneath import Place, Refused, locate, open_file
 from app.tools.bounds import Bounds
-from app.tools.files.desk import FileArgs, FileDesk, Sign, halted, in_thread, refused, short
+from app.tools.files.desk import FileArgs, FileTool, Sign, halted, in_thread, refused, short
 from app.tools.files.kinds import SAMPLE_BYTES, Kind, kind_of, shown
 from store.limits import (
     CHANGE_FILE_BYTES,
@@ -52,30 +51,16 @@ class Part:
     reached: int = 0
 
 
-class ReadFile:
+class ReadFile(FileTool):
     """Implements `Tool`."""
 
     name = "read_file"
     description = DESCRIPTION
     args: type[BaseModel] = Args
-    family = "files"
-    effect: Literal["read", "write"] = "read"
-    prompt: str | None = None
-
-    def __init__(self, desk: FileDesk) -> None:
-        self._desk = desk
-
-    def refusal(self, ctx: TurnContext) -> str | None:
-        """Every chat may read files."""
-        return None
 
     def label(self, args: Args) -> str:
         """Read src/auth.ts."""
         return f"Read {short(args.path)}"
-
-    async def facts(self, args: Args, ctx: TurnContext) -> CallFacts:
-        """Which file it reads."""
-        return self._desk.facts(self, args, args.path, ctx)
 
     async def run(self, args: Args, ctx: TurnContext, call_id: str) -> ToolOutcome:
         """Read it off the event loop."""

@@ -6,14 +6,14 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, Field
 
-from app.ports import CallFacts, ToolOutcome, TurnContext
+from app.ports import ToolOutcome, TurnContext
 from app.tools.beneath import Place, Refused, open_file
 from app.tools.bounds import Bounds
-from app.tools.files.desk import FileArgs, FileDesk, halted, in_thread, refused, short
+from app.tools.files.desk import FileArgs, FileTool, halted, in_thread, refused, short
 from app.tools.files.kinds import SAMPLE_BYTES, kind_of, shown
 from app.tools.files.list_files import Pattern, from_work, notes, plain
 from app.tools.files.read_file import read_rest
@@ -46,31 +46,17 @@ class Args(FileArgs):
     limit: int = Field(SEARCH_MATCHES // 2, ge=1, le=SEARCH_MATCHES, description="How many lines at most.")
 
 
-class SearchFiles:
+class SearchFiles(FileTool):
     """Implements `Tool`."""
 
     name = "search_files"
     description = DESCRIPTION
     args: type[BaseModel] = Args
-    family = "files"
-    effect: Literal["read", "write"] = "read"
-    prompt: str | None = None
-
-    def __init__(self, desk: FileDesk) -> None:
-        self._desk = desk
-
-    def refusal(self, ctx: TurnContext) -> str | None:
-        """Every chat may search files."""
-        return None
 
     def label(self, args: Args) -> str:
         """Searched src for “token”."""
         where = "files" if args.path == "." else short(args.path)
         return f"Searched {where} for “{safe_text(args.pattern, one_line=True, limit=80)}”"
-
-    async def facts(self, args: Args, ctx: TurnContext) -> CallFacts:
-        """Which folder it searches."""
-        return self._desk.facts(self, args, args.path, ctx)
 
     async def run(self, args: Args, ctx: TurnContext, call_id: str) -> ToolOutcome:
         """Search off the event loop, at most `SEARCH_SECONDS`."""

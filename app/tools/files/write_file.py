@@ -13,7 +13,7 @@ from app.guard import redactor, secrets
 from app.ports import CallFacts, ToolOutcome, TurnContext
 from app.tools.beneath import Place, Refused, in_words
 from app.tools.files import atomic
-from app.tools.files.desk import STOPPED, FileArgs, FileDesk, Sign, halted, refused, short
+from app.tools.files.desk import STOPPED, FileArgs, FileDesk, FileTool, Sign, halted, refused, short
 from app.tools.files.editing import counted, diff
 from app.tools.files.kinds import Kind, kind_of_all
 from store.limits import EDIT_FILE_BYTES, PATH_CHARS
@@ -40,22 +40,13 @@ class Args(FileArgs):
     content: str = Field(max_length=EDIT_FILE_BYTES, description="All of its text.")
 
 
-class WriteFile:
+class WriteFile(FileTool):
     """Implements `Tool`."""
 
     name = "write_file"
     description = DESCRIPTION
     args: type[BaseModel] = Args
-    family = "files"
     effect: Literal["read", "write"] = "write"
-    prompt: str | None = None
-
-    def __init__(self, desk: FileDesk) -> None:
-        self._desk = desk
-
-    def refusal(self, ctx: TurnContext) -> str | None:
-        """The guard judges every write; nothing more is asked here."""
-        return None
 
     def label(self, args: Args) -> str:
         """Wrote src/auth.ts."""
