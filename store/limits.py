@@ -48,6 +48,7 @@ PREVIEW_HIT_CHARS: Final = 900
 PREVIEW_NEAR_CHARS: Final = 280
 INDEX_DRAIN_MESSAGES: Final = 200
 INDEX_DRAIN_SECONDS: Final = 0.05
+INDEX_PACE_SECONDS: Final = 60.0  # how old what is written down of the index's pace may be
 REBUILD_BATCH: Final = 20_000
 
 # search_chats, read_chat (conch-behaviour §3)
@@ -243,6 +244,8 @@ LISTED_RECENT_DAYS: Final = 3  # besides the busy ones and those that need the p
 LISTED_FILES: Final = 3  # named of a chat; the rest is counted
 NAME_IN_LINE_CHARS: Final = 120  # another chat's title, cleaned, in a line of Shoal's
 NOTES_A_TURN: Final = 4
+LINK_SECONDS: Final = 2.0  # how long where a path leads is taken as known, by chats that work side by side
+LINKS_KEPT: Final = 4_096
 CHAIN_MESSAGES: Final = 8
 CHAIN_REPLIES: Final = 4  # started by messages
 CHAIN_PAIR_MESSAGES: Final = 3  # from one chat to another

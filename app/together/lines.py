@@ -53,6 +53,8 @@ def notes(
     """The lines this step hears, new things only. Pure but for links that are followed; `said` is kept up."""
     lines: list[str] = []
     for other in others:
+        if me.chat.place != other.chat.place:
+            continue  # on another computer: nothing there can be the same file
         title, chat = line_name(other.chat.title), other.chat.id
         both = [path for path in dict.fromkeys(me.files) if path in other.files and path not in said.files]
         twins = [p for p in me.files if p not in said.files and p not in both and p in worktree_twins(me, other)]
@@ -129,6 +131,10 @@ class Notes:
         self._snapshot = snapshot
         self._own = own
         self._said: dict[str, tuple[str, Said]] = {}  # chat → (turn, what it was told)
+        store.listen_deleted(self._gone)
+
+    def _gone(self, chat: str) -> None:
+        self._said.pop(chat, None)
 
     async def take(self, turn: Turn, step: int) -> Joining:
         """The lines for this step; none for a chat with someone else's words in it."""
@@ -159,7 +165,7 @@ class EditWatch:
         me = self._store.summary(ctx.chat)
         if me is None or not is_yours(me):
             return None
-        other, where = self._snapshot.changed_by(ctx, place.path), ""
+        other, where = self._snapshot.changed_by(ctx, place.path, me.place), ""
         if other is None:
             other, where = self._twin(ctx, place, me), ELSEWHERE
         if other is None:
@@ -175,7 +181,8 @@ class EditWatch:
             return None
         name = os.path.relpath(path, mine[0])
         for other in self._snapshot.working():
-            its = worktree(other.chat.folder) if other.chat.id != ctx.chat else None
+            beside = other.chat.id != ctx.chat and other.chat.place == me.place
+            its = worktree(other.chat.folder) if beside else None
             if its is not None and its[1] == mine[1] and its[0] != mine[0]:
                 twin = os.path.join(its[0], name)
                 if twin in other.files and self._snapshot.newer(ctx, twin, path):
