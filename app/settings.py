@@ -157,8 +157,7 @@ class Settings(Part):
     @field_validator("model")
     @classmethod
     def _model(cls, value: str) -> str:
-        kind, _, name = value.partition(":")
-        if value != "offline" and (kind not in MODELS or not name):
+        if model_problem(value) is not None:
             raise ValueError("a model is written offline, openai:NAME, anthropic:NAME or google:NAME")
         return value
 
@@ -166,6 +165,17 @@ class Settings(Part):
     @classmethod
     def _flat(cls, value: Any) -> Any:
         return dict(_leaves(value)) if isinstance(value, Mapping) else value
+
+
+def model_problem(model: str) -> str | None:
+    """Why this can't be a model's name, in one sentence; None when it can (whether the provider has it isn't asked)."""
+    kind, _, name = model.partition(":")
+    if model == "offline" or (kind in MODELS and name.strip()):
+        return None
+    written = file.word(model)
+    if kind in MODELS:
+        return f"“{written}” lacks the model's name: write {kind}:NAME."
+    return f"“{written}” isn't a model's name: write offline, openai:NAME, anthropic:NAME or google:NAME."
 
 
 SAFER: Mapping[str, Any] = {
@@ -343,4 +353,4 @@ def _put(data: Any, path: list[str], value: Any) -> None:
         data[path[-1]] = value
 
 
-__all__ = ["MODELS", "SERVERS", "Settings", "SettingsError", "documented", "load", "save"]
+__all__ = ["MODELS", "SERVERS", "Settings", "SettingsError", "documented", "load", "model_problem", "save"]

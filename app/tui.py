@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import gc
 import os
 import signal
@@ -67,7 +68,9 @@ class ShoalApp(Host):
 
     async def on_mount(self) -> None:
         """Colours and keys first, so that the first paint is right; then the services; then the deck."""
-        self.use_theme(self.settings.theme)
+        if problem := self.use_theme(self.settings.theme):
+            self.use_theme("")
+            self.problems.append(f"Settings, theme, so Shoal's own is used: {problem[:1].lower()}{problem[1:]}")
         self.use_keys(self.settings.keys)
         self._watch_signals()
         if has_terminal():  # its end is told by a signal, but not where another program (make) stands between
@@ -116,8 +119,8 @@ class ShoalApp(Host):
         if name in ("", "auto"):
             name = "shoal"
         if name not in self.available_themes:
-            names = ", ".join(sorted(self.available_themes))
-            return f"There is no theme “{name[:40]}”; there are {names}"
+            near = difflib.get_close_matches(name, self.available_themes, 1)
+            return f"There is no theme “{name[:40]}”; " + (f"did you mean {near[0]}?" if near else "F10 lists them")
         self.theme = name
         return None
 

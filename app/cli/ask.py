@@ -18,6 +18,7 @@ from app.cli import FAILED, UNANSWERED, USAGE
 from app.cli.context import Context, clock_of, opened
 from app.cli.failures import CliError, say
 from app.commands import Answer, CommandError, NewChat, Send, SetOptions
+from app.settings import model_problem
 from store.events import AssistantDone, Mode, PermissionRequested, Stored, TurnCompleted
 from store.limits import ASK_INDEX_SECONDS, MESSAGE_CHARS
 from store.text import safe_text
@@ -61,6 +62,8 @@ def run(args: argparse.Namespace) -> int:
         raise CliError("there is nothing to say.", USAGE)
     if len(args.text) > MESSAGE_CHARS:
         raise CliError(f"a message has at most {MESSAGE_CHARS:,} characters.", USAGE)
+    if args.model and (problem := model_problem(args.model)):
+        raise CliError(f"--model: {problem}", USAGE)
     context = opened([*args.set, *([f"model={args.model}"] if args.model else [])], writes=True)
     try:
         said, clean = asyncio.run(_turn(context, args))

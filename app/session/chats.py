@@ -8,6 +8,7 @@ from typing import Any
 from app import commands as cmd
 from app.session import lifecycle
 from app.session.desk import Desk, before, refuse
+from app.settings import model_problem
 from store import events as ev
 from store.ids import CHAT, new_id
 from store.log import Batch
@@ -25,6 +26,7 @@ class Chats:
 
     async def new(self, command: cmd.NewChat) -> dict[str, Any]:
         """A new chat with the defaults where the command is silent."""
+        _check_model(command.model or None)
         chat, defaults = new_id(CHAT), self._desk.defaults
         folder = command.folder if command.folder is not None else defaults.folder
         created = ev.ChatCreated(
@@ -95,6 +97,7 @@ class Chats:
             given = command.model_dump(include={"mode", "model", "inbound", "private"}, exclude_none=True)
             if not given:
                 refuse("bad-command", NOTHING_SET)
+            _check_model(command.model)
             if command.private is not None and command.private != summary.private and summary.messages:
                 refuse("not-allowed", NOT_EMPTY)
             done = await self._wrote(command.chat, ev.OptionsChanged.model_validate(given))
@@ -104,6 +107,13 @@ class Chats:
 
     async def _wrote(self, chat: str, event: ev.Event) -> dict[str, Any]:
         return {"last_id": await self._desk.write(chat, event)}
+
+
+def _check_model(model: str | None) -> None:
+    """A name that no provider can have is refused now, not when the first message is answered."""
+    problem = model_problem(model) if model is not None else None
+    if problem is not None:
+        refuse("bad-command", problem)
 
 
 def _whole_path(folder: str) -> str:

@@ -30,6 +30,7 @@ from app.cli import main
         (["ask", "  "], 2),
         (["ask", "x", "--chat", "c_none"], 1),
         (["ask", "x", "--model", "gibberish"], 2),
+        (["ask", "x", "--model", "openai:"], 2),
         (["ask", "x", "--mode", "yolo"], 2),
         (["headless", "--what"], 2),
     ],

@@ -83,6 +83,27 @@ async def test_new_takes_the_defaults_where_it_is_silent(tmp_path):
         assert given.private and given.title_by == "person"
 
 
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        ("nobody:x", "isn't a model's name"),
+        ("gpt", "isn't a model's name"),
+        ("offline:x", "isn't a model's name"),
+        ("openai:", "lacks the model's name"),
+        ("anthropic: ", "lacks the model's name"),
+    ],
+)
+async def test_a_model_that_no_provider_can_have_is_refused_before_anything_is_written(tmp_path, model, why):
+    async with open_kit(tmp_path) as kit:
+        chat = await kit.new()
+        before = kit.store.last_id()
+        for command in (cmd.NewChat(model=model), cmd.SetOptions(chat=chat, model=model, mode="plan")):
+            code, words = await refused(kit, command)
+            assert code == "bad-command" and why in words
+        assert kit.store.last_id() == before
+        await kit.session.do(cmd.SetOptions(chat=chat, model="openai:any-name"))
+
+
 async def test_words_sent_while_it_works_wait_and_go_one_by_one(tmp_path):
     async with open_kit(tmp_path, ["a", 0.1], ["b"], ["c"]) as kit:
         chat = await kit.new(title="T")
