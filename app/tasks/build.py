@@ -8,8 +8,9 @@ from pathlib import Path
 from app.ports import ChatPort, Extension
 from app.settings import RoutineSettings
 from app.tasks import room
+from app.tasks.arranging import machine
 from app.tasks.routines import Routines
-from app.tasks.service import Tasks, machine
+from app.tasks.service import Tasks
 from app.tasks.tools import Delegate, ReportResult, StartBackgroundTask, TaskControl, TaskStatus
 from app.tasks.worktrees import Worktrees
 from store.clock import Clock

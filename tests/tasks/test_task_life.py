@@ -12,7 +12,7 @@ import pytest
 from app import commands as cmd
 from app.guard.quoting import host_line
 from app.providers.scripted import ScriptedWire
-from app.tasks import service, tools
+from app.tasks import following, service, tools
 from store import events as ev
 from store.limits import PERMISSION_UNATTENDED_SECONDS
 from store.together import KeptTask
@@ -344,7 +344,7 @@ async def test_a_task_whose_model_cannot_be_had_fails_once(tmp_path: Path) -> No
 async def test_steps_that_keep_coming_are_on_the_card_while_they_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service, "STEP_SECONDS", 0.05)
+    monkeypatch.setattr(following, "STEP_SECONDS", 0.05)
 
     async def peek(args: Any, ctx: Any, call_id: str) -> str:
         await asyncio.sleep(0.02)
