@@ -127,11 +127,12 @@ class SetOptions(Command):
 
 
 class SetQueue(Command):
-    """Replace the queue of messages that wait for the reply to end."""
+    """Replace the queue of messages that wait for the reply to end. `go`: where no reply is written, send the first."""
 
     do: Literal["queue"] = "queue"
     chat: str
     texts: list[str]
+    go: bool = False
 
 
 class Clear(Command):

@@ -175,7 +175,8 @@ class Column(Vertical):
     @on(Composer.Leave)
     def _to_rows(self, event: Composer.Leave) -> None:
         event.stop()
-        self.transcript.focus()
+        if not self.focus_ask():  # Tab: an open question comes before the rows
+            self.transcript.focus()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Tell the deck."""

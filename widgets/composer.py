@@ -52,6 +52,12 @@ class Composer(Vertical):
         texts: tuple[str, ...]
 
     @dataclass
+    class Go(Message):
+        """Enter in an empty box while messages wait: send the first of them, where no reply is written."""
+
+        texts: tuple[str, ...]
+
+    @dataclass
     class Typed(Message):
         """A key or a paste arrived; `pasted` makes cards deaf."""
 
@@ -134,6 +140,8 @@ class Composer(Vertical):
         elif text.strip():
             self.clear()
             self.post_message(self.Sent(text))
+        elif self.queue.texts:
+            self.post_message(self.Go(tuple(self.queue.texts)))
 
     @on(Box.TooLong)
     def _too_long(self, event: Box.TooLong) -> None:

@@ -65,14 +65,20 @@ class QueueView(Row):
             pieces = [(f"{index + 1} ", "muted"), ("next  " if not index else "later ", "muted"), (words, "")]
             out.append(Line(fit_pieces(pieces, width), f"{index}"))
         if out:
-            out.append(Line(fit_pieces([("queued · e edit · J K move · x drop", "muted")], width), quiet=True))
+            keys = "e edit · J K move · x drop"
+            words = f"queued · {keys}" if self.has_focus else f"queued · Shift+Tab, then {keys}"
+            out.append(Line(fit_pieces([(words, "muted")], width), quiet=True))
         return out
 
     def on_focus(self) -> None:
         """Begin at the first."""
         if self.cursor < 0:
             self.cursor = 0
-            self.refresh()
+        self.changed()
+
+    def on_blur(self) -> None:
+        """Say how to come back."""
+        self.changed()
 
     def action_go(self, by: int) -> None:
         """To the message above or below; past the end, back to the box."""

@@ -264,7 +264,8 @@ class DeckBase(Screen[None]):
             column.show_summary(summary, chat in self.unread, folder, len(queued), chain)
             stops = "esc esc stops" if chat == self.deck.focused else ""
             column.show_doing(show.doing(summary, now, self.doing.get(chat, "")), stops)
-            column.composer.set_hint(show.hint(summary, self.readonly, len(column.feed.asks), column.feed.waiting))
+            words = show.hint(summary, self.readonly, len(column.feed.asks), column.feed.waiting, len(queued))
+            column.composer.set_hint(words)
 
     def chain_of(self, summary: ChatSummary) -> Chain | None:
         """What the running reply's chain came to, once a message went in it."""

@@ -42,10 +42,11 @@ class DeckColumn(Column):
 
     @dataclass
     class Queued(Message):
-        """What waits, as the person left it."""
+        """What waits, as the person left it; `go`: its first is to be sent now."""
 
         chat: str
         texts: tuple[str, ...]
+        go: bool = False
 
     @dataclass
     class Wanted(Message):
@@ -218,6 +219,11 @@ class DeckColumn(Column):
     def _queued(self, event: Composer.QueueChanged) -> None:
         event.stop()
         self.post_message(self.Queued(self.chat, event.texts))
+
+    @on(Composer.Go)
+    def _go(self, event: Composer.Go) -> None:
+        event.stop()
+        self.post_message(self.Queued(self.chat, event.texts, go=True))
 
     @on(Composer.Typed)
     def _typing(self, event: Composer.Typed) -> None:

@@ -259,7 +259,7 @@ class DeckScreen(DeckTogether):
     @on(DeckColumn.Queued)
     def _queued(self, event: DeckColumn.Queued) -> None:
         event.stop()
-        self.posting.post(cmd.SetQueue(chat=event.chat, texts=list(event.texts)))
+        self.posting.post(cmd.SetQueue(chat=event.chat, texts=list(event.texts), go=event.go))
 
     @on(DeckColumn.Decided)
     def _decided(self, event: DeckColumn.Decided) -> None:

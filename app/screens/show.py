@@ -68,16 +68,18 @@ def chain(of: Chain | None) -> str:
     return " · ".join(words)
 
 
-def hint(chat: ChatSummary, readonly: bool, asks: int, waiting: str = "") -> str:
-    """What the empty message box says; `waiting`: what a let-go wait waits for."""
+def hint(chat: ChatSummary, readonly: bool, asks: int, waiting: str = "", queued: int = 0) -> str:
+    """What the empty message box says; `waiting`: what a let-go wait waits for; `queued`: messages not sent yet."""
     if readonly:
         return "read only: nothing can be saved, so nothing can be sent"
     if chat.origin is not None and chat.origin.kind == "import":
         return "imported, so read only · F8 k carries on in a new chat"
     if asks:
-        return "answer above, or write"
+        return "Tab to answer above, or write"
     if chat.turn_id is not None:
         return "write: it waits until this reply ends"
+    if queued:
+        return "⏎ sends what waits, or write"
     if waiting:
         return f"waiting for {waiting}; you can keep chatting"
     return "write, or / for commands" if chat.messages else "write your first message, or / for commands"

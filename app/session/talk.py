@@ -122,18 +122,27 @@ class Talk:
         """The queue as the person edited it."""
         chat = command.chat
         async with self._desk.lock(chat):
-            self._desk.open_chat(chat)
+            summary = self._desk.open_chat(chat)
             if len(command.texts) > QUEUE_MOST:
                 refuse("bad-command", f'"texts" may hold {QUEUE_MOST} messages at most.')
             waiting = queue.replaced(queue.read(self._desk.store, chat), command.texts)
-            return {"last_id": await self._keep_queue(chat, waiting)}
+            if not (command.go and waiting and self._desk.runner.turn(chat) is None):
+                return {"last_id": await self._keep_queue(chat, waiting)}
+            first, rest = waiting[0], waiting[1:]
+            start = _by_person("person" if first.attended else "ask")
+            last_id = await self._begin(summary, start, first, queue.keep(chat, rest))
+            self._tell_queue(chat, rest)
+            return {"last_id": last_id}
 
     # -- turns
 
     async def _keep_queue(self, chat: str, waiting: queue.Queue) -> int:
         last_id = await self._desk.write(chat, changes=[queue.keep(chat, waiting)])
-        self._desk.bus.signal(chat, "queue", {"texts": [w.text for w in waiting]})
+        self._tell_queue(chat, waiting)
         return last_id
+
+    def _tell_queue(self, chat: str, waiting: queue.Queue) -> None:
+        self._desk.bus.signal(chat, "queue", {"texts": [w.text for w in waiting]})
 
     async def start_due(self, chat: str) -> None:
         """Start the reply that is due, where none runs; a chat that is going or gone has none."""
@@ -146,13 +155,13 @@ class Talk:
             if start is not None:
                 await self._begin(summary, start, None)
 
-    async def _begin(self, summary: ChatSummary, start: Start, said: queue.Waiting | None) -> int:
+    async def _begin(self, summary: ChatSummary, start: Start, said: queue.Waiting | None, *also: Change) -> int:
         """Commit the send batch and start the turn; `last_id` before it. The chat's lock is held."""
         desk, chat = self._desk, summary.id
         if summary.turn_id is not None:  # a turn whose end couldn't be written
             await recovery.recover_chat(desk.store, chat)
         turn, events, changes = self._turn_of(summary, start, said)
-        last_id = await desk.write(chat, *events, changes=changes, kind="send")
+        last_id = await desk.write(chat, *events, changes=[*changes, *also], kind="send")
         desk.runner.start(turn)
         return last_id
 
@@ -180,7 +189,7 @@ class Talk:
             desk.runner.next(following)
             await desk.write(chat, *events, changes=changes, kind="send")
             if waiting:
-                desk.bus.signal(chat, "queue", {"texts": [w.text for w in waiting[1:]]})
+                self._tell_queue(chat, waiting[1:])
             return following
 
     def _turn_of(

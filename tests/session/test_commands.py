@@ -140,6 +140,27 @@ async def test_a_stopped_or_failed_reply_leaves_the_queue_waiting(tmp_path, how)
         assert [m.text for m in kit.events(chat, "user.message")] == ["one", "three", "two"]
 
 
+async def test_what_waits_after_a_stop_is_sent_when_the_person_says_so_and_only_then(tmp_path):
+    async with open_kit(tmp_path, ["a", 30], ["b"], ["c"], ["d", 0.2], ["e"]) as kit:
+        chat = await kit.new(title="T")
+        await kit.send(chat, "one")
+        for text in ("two", "three"):
+            await kit.send(chat, text)
+        await until(lambda: kit.wire.requests)
+        told = await kit.session.do(cmd.SetQueue(chat=chat, texts=["three", "two"], go=True))
+        assert kit.session.queue(chat) == ["three", "two"], "while a reply is written it only waits"
+        await kit.session.do(cmd.Stop(chat=chat))
+        await kit.session.settle()
+        assert kit.session.queue(chat) == ["three", "two"]
+        told = await kit.session.do(cmd.SetQueue(chat=chat, texts=["three", "two"], go=True))
+        await kit.session.settle()
+        said = kit.events(chat, "user.message")
+        assert [m.text for m in said] == ["one", "three", "two"]
+        assert told["last_id"] < kit.store.last_id() and kit.session.queue(chat) == []
+        await kit.session.do(cmd.SetQueue(chat=chat, texts=[], go=True))
+        assert len(kit.events(chat, "user.message")) == 3
+
+
 async def test_the_queue_can_be_edited_and_has_an_end(tmp_path):
     async with open_kit(tmp_path, ["a", 1.5]) as kit:
         chat = await kit.new(title="T")

@@ -176,3 +176,15 @@ async def test_typing_is_told_so_that_cards_hold_back() -> None:
         typed = [message.pasted for message in pilot.app.sent(Composer.Typed)]  # type: ignore[attr-defined]
         assert True in typed and False in typed
         assert pilot.app.sent(Composer.DraftChanged)[-1].text == "xy"  # type: ignore[attr-defined]
+
+
+async def test_enter_in_an_empty_box_sends_on_what_waits_and_without_that_nothing() -> None:
+    box = Composer()
+    async with Host(box).run_test() as pilot:
+        box.focus()
+        await pilot.press("enter")
+        assert pilot.app.sent(Composer.Go) == []  # type: ignore[attr-defined]
+        box.set_queue(["two", "three"])
+        await pilot.press("enter")
+        assert [m.texts for m in pilot.app.sent(Composer.Go)] == [("two", "three")]  # type: ignore[attr-defined]
+        assert sent(pilot.app) == []
