@@ -11,6 +11,7 @@ from typing import Final, Literal
 from store import db, index, said
 from store.events import ChatCreated, OptionsChanged, Stored
 from store.index_files import IndexFiles
+from store.index_pace import PaceKeeper
 from store.places import Places
 from store.projection import SAID_TYPES
 from store.typo_keeper import TypoKeeper
@@ -56,6 +57,7 @@ class IndexState:
         self.sizes = index.Sizes(self.by_no)
         self.speakers: set[str] = set()  # folded words of people's names
         self.typos = TypoKeeper(folder)
+        self.pace = PaceKeeper()
         self._places = Places()
         self._searched = False  # until then a start needn't read in where lines are
         self.enhanced = index.has_enhanced_syntax()
@@ -153,6 +155,7 @@ class IndexState:
         self.speakers = index.speakers(conn)
         self.private |= {e.chat for e in known.values() if e.private}
         self.path = path
+        self.pace.read(conn)
         self._places = Places(path)
         self.typos.use(path)
         self.generation += 1

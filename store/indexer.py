@@ -132,6 +132,8 @@ class Indexer(IndexState):
                     self._wake.wait()
         finally:
             if self._conn is not None:
+                with contextlib.suppress(db.DatabaseError):
+                    self.pace.write(self._conn, last=True)
                 self._conn.close()
 
     def _reading_places(self) -> bool:
@@ -217,7 +219,7 @@ class Indexer(IndexState):
     # -- draining
 
     def _drain(self) -> None:
-        conn = self._conn
+        conn, started, waiting = self._conn, time.monotonic(), len(self._dirty)
         while conn is not None and not self._stopping and not self._broken and not self._rebuild:
             with self._lock:
                 if not self._dirty:
@@ -235,6 +237,9 @@ class Indexer(IndexState):
             self.typos.forget()
         if conn is not None and self.path is not None and not self._dirty:
             self.typos.refresh(self.path, conn)
+        if conn is not None and waiting:
+            self.pace.drained(time.monotonic() - started, waiting)
+            self.pace.write(conn)
 
     def _drain_some(self, conn: db.Connection, chat: str) -> bool:
         """One transaction's worth of a chat; answers whether it is done."""
@@ -285,6 +290,7 @@ class Indexer(IndexState):
 
     def _build(self) -> None:
         """A new file from the whole log, while the old one (if there is one) answers."""
+        started = time.monotonic()
         beside, path = self._files.next()
         summaries = self.log.summaries()
         self._todo = sum(s.messages for s in summaries)
@@ -297,6 +303,7 @@ class Indexer(IndexState):
         finally:
             conn.close()
         os.replace(beside, path)
+        self.pace.built(time.monotonic() - started)
         self._use(path, index.connect(path), known)
         self._files.tidy()
         self._compare()

@@ -49,6 +49,7 @@ PREVIEW_NEAR_CHARS: Final = 280
 INDEX_DRAIN_MESSAGES: Final = 200
 INDEX_DRAIN_SECONDS: Final = 0.05
 INDEX_PACE_SECONDS: Final = 60.0  # how old what is written down of the index's pace may be
+INDEX_PACE_SECONDS: Final = 60.0  # how old what is written down of the index's pace may be
 REBUILD_BATCH: Final = 20_000
 
 # search_chats, read_chat (conch-behaviour §3)

@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 from store import answers, db, query, said
 from store.clock import Clock, SystemClock
 from store.index import Spans
+from store.index_pace import Pace
 from store.index_state import BROKEN_WORDS, REBUILDING_WORDS, IndexStatus
 from store.indexer import Indexer
 from store.lanes import Superseded, ToolsLane, TypingLane, Unready
@@ -74,6 +75,10 @@ class SearchService:
     def status(self) -> IndexStatus:
         """How far the index is."""
         return self._indexer.status()
+
+    def pace(self) -> Pace:
+        """How quickly it follows what is said."""
+        return self._indexer.pace.now
 
     async def caught_up(self, timeout: float) -> bool:  # noqa: ASYNC109 - the worker's own wait
         """Wait until everything said is indexed, at most `timeout` seconds; answers whether it is."""

@@ -8,13 +8,14 @@ import json
 import os
 import shutil
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from app.cli import BROKEN, version
 from app.cli.context import Context, cleaner, opened
+from app.cli.doctor_search import explorer_words, figures, pace_words
 from app.cli.failures import code_of
 from app.guard import secrets
 from app.settings import documented
@@ -116,6 +117,7 @@ def _holder(root: Path) -> str | None:
 
 
 def _store(context: Context) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
+    from app.history.explorer.record import RUNS
     from store.log import Store
     from store.search import SearchService
 
@@ -143,7 +145,7 @@ def _store(context: Context) -> tuple[dict[str, Any], dict[str, Any], dict[str, 
         search.start_sync()
         try:
             asyncio.run(search.caught_up(CATCH_UP_WAIT_SECONDS))
-            status = search.status()
+            status, pace = search.status(), asdict(search.pace())
         finally:
             search.close_sync()
         index: dict[str, Any] = {
@@ -151,31 +153,16 @@ def _store(context: Context) -> tuple[dict[str, Any], dict[str, Any], dict[str, 
             "indexed": status.indexed,
             "to_index": status.to_index,
             "words": status.words,
+            "waiting": status.to_index - status.indexed,
+            "bytes": _bytes(context.home.index) or 0,
+            "pace": pace,
         }
-        index["explorer"] = _explorer(store.states_under("explore/").values())
+        index["explorer"] = figures(store.states_under(RUNS).values())
         return told, index, counts
     except StoreError as error:
         return {"ok": False, "broken": code_of(error) == BROKEN, "words": str(error)}, nothing, {}
     finally:
         store.close()
-
-
-def _explorer(runs: Any) -> dict[str, Any]:
-    """The explorer's runs in numbers; no record has a word of any chat."""
-    told = [run for run in runs if isinstance(run, dict)]
-    if not told:
-        return {"runs": 0}
-    seconds = sorted(float(run.get("seconds", 0)) for run in told)
-    return {
-        "runs": len(told),
-        "states": dict(Counter(str(run.get("state")) for run in told)),
-        "seconds_p50": seconds[len(seconds) // 2],
-        "seconds_p95": seconds[max(0, int(len(seconds) * 0.95) - 1)],
-        "calls": sum(int(run.get("searches", 0)) + int(run.get("reads", 0)) for run in told),
-        "bytes": sum(int(run.get("bytes", 0)) for run in told),
-        "capped": sum(bool(run.get("capped")) for run in told),
-        "dropped": sum(int(run.get("dropped", 0)) for run in told),
-    }
 
 
 async def _sandbox(context: Context) -> str:
@@ -264,9 +251,10 @@ def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
     index, terminal = report["index"], report["terminal"]
     yield "checked", report["store"]["words"]
     yield "search", index["words"] or f"{index['state']} · {index['indexed']:,} lines"
-    if (explorer := index.get("explorer", {})).get("runs"):
-        states = ", ".join(f"{n} {state}" for state, n in explorer["states"].items())
-        yield "explorer", f"{explorer['runs']} runs ({states}) · p95 {explorer['seconds_p95']:.2f} s"
+    if "pace" in index:
+        yield "index", pace_words(index)
+    if index.get("explorer", {}).get("runs"):
+        yield "explorer", explorer_words(index["explorer"])
     for words in report["routines"]:
         yield "routine", words
     yield "commands", report["sandbox"]

@@ -77,6 +77,12 @@ def test_doctor_tells_the_sandbox_the_routines_and_the_explorers_runs_in_words(t
     (home / "settings.toml").write_text(routine)
     told = shoal(home, "doctor").stdout
     assert "sandbox" in told and "Morning · next 20" in told and "“Odd” isn't five cron words" in told
-    assert "1 runs (1 complete)" in told or "1 runs (1 partial)" in told
+    assert "1 run (1 complete)" in told or "1 run (1 partial)" in told
+    assert " kB to the engine" in told and "MB · 0 lines waiting · " in told and "made anew in " in told
     report = json.loads(shoal(home, "doctor", "--json").stdout)
     assert report["index"]["explorer"]["runs"] == 1 and "login" not in json.dumps(report["index"])
+    explorer, index = report["index"]["explorer"], report["index"]
+    assert explorer["calls"] > 0 and explorer["bytes"] > 0 and explorer["report_bytes"] > 0
+    assert set(explorer) >= {"steps", "outcomes", "confidence", "indexing", "capped", "truncated", "seconds_p95"}
+    assert index["bytes"] > 0 and index["waiting"] == 0 and index["pace"]["built"] > 0
+    assert set(index["pace"]) == {"drains", "last", "longest", "queue", "built"}

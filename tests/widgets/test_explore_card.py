@@ -85,6 +85,14 @@ async def test_it_is_there_before_anything_was_found_and_says_its_phases() -> No
         assert "stopped before it was done" in shown(row)[1] and "late" not in "\n".join(shown(row))
 
 
+def test_the_pending_card_says_what_goes_where_before_anything_went() -> None:
+    for width in (90, 40):
+        text = " ".join(" ".join(shown(card("pending", engine="openai:small"), width)).split())
+        assert "limited text of this project's chats goes to openai:small" in text
+    assert "goes to" not in "\n".join(shown(card("pending", engine="offline")))  # nothing leaves this computer
+    assert "goes to" not in "\n".join(shown(card("conflict", engine="openai:small")))
+
+
 async def test_keys_open_it_and_a_passage_leads_to_its_line() -> None:
     row = card("complete")
     async with Host(row).run_test(size=(100, 30)) as pilot:

@@ -82,6 +82,7 @@ class Child:
     registry: Registry
     clean: Callable[[str], str]
     told: Callable[[str, int, int], None] = lambda phase, searches, reads: None
+    steps: int = 0  # requests to the engine
     searches: int = 0
     reads: int = 0
     indexing: bool = False

@@ -119,12 +119,13 @@ class Explorer:
             return Explored(None, failed, (), (forget, record(self._clock, begun, failed, child)), words)
         except BaseException:
             cancelled = pending.model_copy(update={"state": "cancelled"})
-            self._tasks.spawn(self._store.commit(Batch.of(ctx.chat, cancelled, changes=[forget])))
+            ended = record(self._clock, begun, cancelled, child)
+            self._tasks.spawn(self._store.commit(Batch.of(ctx.chat, cancelled, changes=[forget, ended])))
             raise
         event = report.event(explore_id, call_id, run)
         observed = report.cited if report.evidence_only else tuple(registry.seen())
         taints = tuple(looked_at(title) for chat, title in sorted(chats_of(observed).items()) if chat != ctx.chat)
-        return Explored(report, event, taints, (forget, record(self._clock, begun, event, child, report.dropped)))
+        return Explored(report, event, taints, (forget, record(self._clock, begun, event, child, report)))
 
     def _driver(self, engine: str) -> Driver:
         if engine == "offline":

@@ -99,6 +99,7 @@ class Report:
     action: ExploreAction
     partial_reason: str | None
     evidence_only: bool = False
+    truncated: bool = False  # something was left out to keep it short
     cited: tuple[Candidate, ...] = ()
     dropped: int = 0
 
@@ -323,4 +324,5 @@ def fitted(report: Report) -> Report:
         action="read_targets",
         partial_reason=report.partial_reason or LEFT_OUT,
         cited=cited,
+        truncated=True,
     )

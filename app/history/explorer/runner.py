@@ -80,6 +80,7 @@ class ModelDriver:
                     messages.pop()
                 continue
             step += 1
+            child.steps = step
             messages.append(AssistantMessage(text, tuple(calls)))
             if not calls:
                 messages.append(PersonMessage(host_line(SPEAK_WITH_TOOLS)))
