@@ -7,7 +7,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Where = Literal["app", "deck", "leader", "composer", "queue", "list", "transcript", "row", "card", "search", "activity"]
+Where = Literal[
+    "app",
+    "deck",
+    "leader",
+    "composer",
+    "queue",
+    "list",
+    "transcript",
+    "row",
+    "card",
+    "search",
+    "activity",
+    "memories",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +40,7 @@ class Key:
         return self.keys.split(",")[0]
 
 
-_EVERYWHERE, _CHATS, _LEADER, _WRITE, _LIST, _READ, _CARD, _SEARCH, _ACTIVITY = (
+_EVERYWHERE, _CHATS, _LEADER, _WRITE, _LIST, _READ, _CARD, _SEARCH, _ACTIVITY, _MEMORIES = (
     "Everywhere",
     "Chats and columns",
     "After F8",
@@ -37,6 +50,7 @@ _EVERYWHERE, _CHATS, _LEADER, _WRITE, _LIST, _READ, _CARD, _SEARCH, _ACTIVITY = 
     "Questions and cards",
     "Search",
     "Activity",
+    "Memories",
 )
 
 KEYS: Final[tuple[Key, ...]] = (
@@ -75,6 +89,7 @@ KEYS: Final[tuple[Key, ...]] = (
     Key("chat.delete", "d", "Delete for ever (asks first)", _LEADER, "leader", "delete"),
     Key("chat.queue", "e", "Edit what waits to be sent", _LEADER, "leader", "edit_queue"),
     Key("chat.copy", "c", "Copy the last answer", _LEADER, "leader", "copy_answer"),
+    Key("memories.open", "m", "Memories: what is remembered", _LEADER, "leader", "memories"),
     Key("list.focus", "b", "Go to the chat list", _LEADER, "leader", "focus_list"),
     Key("composer.focus", "i", "Go to the message box", _LEADER, "leader", "focus_composer"),
     Key("composer.send", "enter", "Send; while a reply is written, queue", _WRITE, "composer"),
@@ -129,6 +144,12 @@ KEYS: Final[tuple[Key, ...]] = (
     Key("activity.column", "ctrl+o", "Open it in a new column", _ACTIVITY, "activity", "column"),
     Key("activity.kind", "tab", "Next kind", _ACTIVITY, "activity", "kind(1)"),
     Key("activity.kind-before", "shift+tab", "Kind before", _ACTIVITY, "activity", "kind(-1)"),
+    Key("memories.choose", "enter", "Read it alone", _MEMORIES, "memories", "choose"),
+    Key("memories.keep", "k", "Keep one that waits", _MEMORIES, "memories", "keep"),
+    Key("memories.forget", "f,delete", "Forget it (asks first)", _MEMORIES, "memories", "forget"),
+    Key("memories.undo", "u", "Bring back what was forgotten last", _MEMORIES, "memories", "undo"),
+    Key("memories.chat", "o", "Open the chat it came from", _MEMORIES, "memories", "chat"),
+    Key("memories.words", "tab,slash", "Words to look for, and back", _MEMORIES, "memories", "words"),
 )
 
 BY_ID: Final[Mapping[str, Key]] = {key.id: key for key in KEYS}
@@ -143,6 +164,7 @@ _TOGETHER: Final[tuple[frozenset[Where], ...]] = (
     frozenset({"app", "deck", "card"}),
     frozenset({"app", "search"}),
     frozenset({"app", "activity"}),
+    frozenset({"app", "memories"}),
     frozenset({"leader"}),
 )
 _TYPED: Final = frozenset({"app", "deck", "composer", "search", "activity"})  # where letters are needed for writing

@@ -45,6 +45,7 @@ from app.tools.changes import ChangeTracker
 from app.tools.files.all import file_tools
 from app.tools.files.desk import FileDesk
 from app.tools.gate import GuardGate, ToldByLog
+from app.tools.memory.book import MemoryBook
 from app.tools.memory.build import build_memory
 from app.tools.passwords import UsePassword
 from app.tools.registry import Registry
@@ -77,6 +78,7 @@ class Services:
     processes: ProcessRegistry
     changes: ChangeTracker
     explorer: Explorer
+    memories: MemoryBook
     catalogue: Any = None
 
     async def close(self) -> None:
@@ -227,7 +229,20 @@ async def _over(
     if not store.readonly:
         tasks.spawn(undo.tidy())
     services = Services(
-        home, settings, clock, store, search, session, wires, registry, redactor, tasks, processes, tracker, explorer
+        home=home,
+        settings=settings,
+        clock=clock,
+        store=store,
+        search=search,
+        session=session,
+        wires=wires,
+        registry=registry,
+        redactor=redactor,
+        tasks=tasks,
+        processes=processes,
+        changes=tracker,
+        explorer=explorer,
+        memories=memory.book,
     )
     around.append(services)
     if on_notice is not None:

@@ -53,6 +53,13 @@ class DeckActions(DeckMoves):
         if went is not None:
             self.open_at(went.chat, went.row, beside=went.column)
 
+    def action_memories(self) -> None:
+        """Leader m, `/memory`."""
+        from app.screens.memories_screen import MemoriesScreen
+
+        if not isinstance(self.app.screen, MemoriesScreen):
+            self.app.push_screen(MemoriesScreen(self.services), self._went)
+
     def action_help(self) -> None:
         """F1."""
         from app.screens.help_screen import HelpScreen

@@ -289,17 +289,19 @@ class DeckBase(Screen[None]):
 
     # -- opening chats
 
-    def show_chat(self, chat: str, *, beside: bool = False) -> DeckColumn | None:
+    def show_chat(self, chat: str, *, beside: bool = False, focus: bool = True) -> DeckColumn | None:
         """Show a chat in the focused column or a new one; where it is open, go there."""
         if self.known(chat) is None:
             self.say("That chat is gone.", "warning")
             return None
-        self.set_deck(self.deck.beside(chat) if beside else self.deck.show(chat))
+        self.set_deck(self.deck.beside(chat) if beside else self.deck.show(chat), focus=focus)
         return self.columns.get(chat)
 
     def open_at(self, chat: str, message: str = "", words: str = "", *, beside: bool = False) -> None:
         """Show a chat at a line of it, lit, with find filled."""
-        column = self.show_chat(chat, beside=beside)
+        there = self.columns.get(chat)
+        at_once = bool(message) and there is not None and message in there.transcript.loaded.rows
+        column = self.show_chat(chat, beside=beside, focus=not at_once)  # else the box would take it from the line
         if column is not None and (message or words):
             column.open_at(message, words)
 

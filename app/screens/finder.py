@@ -22,6 +22,7 @@ RECENT: Final = 6
 GROUPS: Final = 20
 ACTIONS_EMPTY: Final = ("chat.new", "chat.new-column", "settings.open", "help.open")
 ACTIONS_TYPED: Final = 4
+_DECKS: Final = frozenset({"app", "deck", "leader"})  # the other places' actions are of their own screens
 _NOT_ACTIONS: Final = frozenset({"search.open", "leader", "app.close"})
 
 
@@ -84,7 +85,7 @@ def actions(words: str) -> tuple[Key, ...]:
         by_id = {k.id: k for k in KEYS}
         return tuple(by_id[i] for i in ACTIONS_EMPTY)
     typed = fold(words).split()
-    able = [k for k in KEYS if k.action and k.where != "search" and k.id not in _NOT_ACTIONS]
+    able = [k for k in KEYS if k.action and k.where in _DECKS and k.id not in _NOT_ACTIONS]
     fits = [k for k in able if all(_begins(w, fold(f"{k.words} {k.id.replace('.', ' ')}")) for w in typed)]
     return tuple(fits[:ACTIONS_TYPED])
 

@@ -24,6 +24,7 @@ _ORDER = (
     "The chat list",
     "Search",
     "Activity",
+    "Memories",
     "After F8",
     "Rows",
     "In the message box",

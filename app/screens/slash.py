@@ -39,6 +39,7 @@ SLASHES: Final[tuple[Slash, ...]] = (
     Slash("copy", "Copy the last answer"),
     Slash("export", "Write to a file", "md json html, FILE"),
     Slash("import", "Take chats in", "FILE", needs=True),
+    Slash("memory", "What is remembered"),
     Slash("close", "Close this column"),
     Slash("theme", "The colours", "NAME"),
     Slash("settings", "Settings"),

@@ -26,10 +26,12 @@ from app.commands import (
 from app.guard.redactor import Redactor
 from app.paths import Home
 from app.settings import Settings
+from app.tools.memory.book import MemoryBook
 from store import events as ev
 from store.clock import ManualClock
 from store.ids import CHAT, MESSAGE, TURN, new_id
 from store.log import Batch, Store
+from store.memory import MemoryFiles
 from store.models import ChatHits, ChatSummary, FileDiff, Hit, Line, Preview, SearchAnswer, SearchQuery
 from store.rows import SaidRow
 
@@ -247,6 +249,7 @@ class FakeServices:
     store: Store
     session: FakeSession
     search: FakeSearch
+    memories: MemoryBook
     catalogue: Any = None
     wires: Any = None
     redactor: Redactor = field(default_factory=Redactor)
@@ -281,4 +284,6 @@ def fake_services(root: Path, settings: Settings | None = None, clock: ManualClo
     home.ensure()
     clock = clock or ManualClock()
     store = Store(home.store, clock)
-    return FakeServices(home, settings or Settings(), clock, store, FakeSession(store), FakeSearch(store))
+    book = MemoryBook(store, MemoryFiles(home.memories))
+    book.start()
+    return FakeServices(home, settings or Settings(), clock, store, FakeSession(store), FakeSearch(store), book)

@@ -233,6 +233,18 @@ async def diff(pilot: Pilot[int], deck: DeckScreen) -> None:
     await pilot.press("enter")
 
 
+async def memories(pilot: Pilot[int], deck: DeckScreen) -> None:
+    """What is remembered; the third is read."""
+    await pilot.press("f8", "m")
+    await settled(pilot)
+    await pilot.press("down", "down")
+
+
+async def no_memories(pilot: Pilot[int], deck: DeckScreen) -> None:
+    """Nothing is."""
+    await pilot.press("f8", "m")
+
+
 SCENES: dict[str, Scene] = {
     "deck": Scene(nothing),
     "search": Scene(search),
@@ -247,6 +259,10 @@ SCENES: dict[str, Scene] = {
     "models": Scene(models, size=(132, 36)),
     "commands": Scene(commands, size=(132, 36), columns=("venue", "login")),
     "diff": Scene(diff, size=(100, 30), columns=HANDED),
+    "memories": Scene(memories, size=(140, 40), columns=HANDED),
+    "memories-narrow": Scene(memories, size=(80, 24), columns=HANDED),
+    "memories-100": Scene(memories, size=(100, 30), columns=HANDED),
+    "memories-none": Scene(no_memories, size=(100, 30), empty=True),
     "delete": Scene(delete, size=(132, 36)),
     "together": Scene(cards, columns=TOGETHER, size=(160, 46)),
     "explorer": Scene(nothing, columns=EXPLORED, size=(160, 42)),

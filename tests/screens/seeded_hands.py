@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from store import events as ev
 from store.log import Batch, NewEvent
+from store.memory import Memory
 from store.models import FileDiff
 from tests.screens.fakes import FakeServices
 
@@ -27,6 +30,29 @@ TEST = FileDiff("test/auth.test.ts", ("+test('the callback keeps the session', a
 LOGO = FileDiff("public/logo.png", note="It is a PNG picture, not text, so there are no lines to show")
 
 
+MEMORIES = (
+    Memory("y_1", "preference", "Likes short answers; code first, then the words.", 40),
+    Memory("y_2", "person", "Ana looks after the deploys; ask her before a Friday release.", 9 * 24 * 60),
+    Memory(
+        "y_3",
+        "project",
+        "The web project keeps sessions, not tokens. Tokens were tried in March and dropped: the callback of the "
+        "sign-in page comes from another site, and Safari drops a strict cookie there.\n\nThe test that keeps it so is "
+        "test/auth.test.ts.",
+        3 * 60,
+    ),
+    Memory("y_4", "fact", "The office network blocks port 4000.", 2, "pending"),
+)
+
+
+def remembered(services: FakeServices) -> None:
+    """Some memories, one of which waits; each learned in the chat so many minutes ago."""
+    now = services.clock.now_ms()
+    kept = [replace(m, at=now - m.at * MINUTE, chats=(HANDS,)) for m in MEMORIES]
+    services.store.commit_sync(Batch(changes=[m.keep() for m in kept]))
+    services.memories.changed("y_1")
+
+
 def hands(services: FakeServices) -> None:
     """Write it, ending a minute before now."""
     now = services.clock.now_ms()
@@ -45,4 +71,5 @@ def hands(services: FakeServices) -> None:
         (1, ev.AssistantDone(message_id="m_h2", text="The cookie is `lax` now, and a test keeps it so.")),
     ]
     services.store.commit_sync(Batch([NewEvent(HANDS, event, now - back * MINUTE) for back, event in events]))
+    remembered(services)
     services.session.diffed["fc_h1"] = [AUTH, TEST, LOGO]
