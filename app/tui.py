@@ -213,7 +213,7 @@ class ShoalApp(Host):
         from store.text import safe_text
 
         summary = self.services.store.summary(chat) if self.services else None
-        return safe_text(summary.title if summary else "", one_line=True) or "Untitled chat"
+        return safe_text(summary.title if summary else "", one_line=True) or "New chat"
 
     def leave(self, code: int = 0, failure: str | None = None) -> None:
         """Close the services (stops what runs, keeps what was typed), then the screen."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
+from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
@@ -18,6 +19,7 @@ from .marks import FOLDED, IDLE, NEEDS_YOU, OPEN, STOPPED, WORKING, age, local
 from .names import title_of
 
 Act = Literal["menu", "column", "pin", "archive", "rename", "delete"]
+LONG_AGE: Final = 6  # letters of a day in this year
 WIDE_WORDS: Final = 34  # in a narrower list a long state stands on a line of its own
 
 STATES: Final = {
@@ -135,6 +137,8 @@ class ChatList(LineList):
             right = f"working {right}".rstrip()
         private = [("∅ ", "muted")] if chat.private else []
         left: list[Piece] = [(f"{mark} ", style), *private, (title, bold)]
+        if not word and len(right) > LONG_AGE and sum(cell_len(text) for text, _ in left) + len(right) >= width:
+            right = ""  # a day of another year; the title says more
         return spread(left, [(right, style if word else "muted")] if right else [], width)
 
     def chosen(self, value: object) -> None:

@@ -95,9 +95,10 @@ class Column(Vertical):
         self.summary = chat
         mark, style = mark_of(chat, unread)
         title = title_of(chat.title)
-        left: list[Piece] = [(f" {mark} ", style), (title, "strong")]
-        if chat.private:
-            left.append((" · private", "muted"))
+        left: list[Piece] = [(f" {mark} ", style)]
+        if chat.private:  # before the title, which may be longer than the line
+            left.append(("private · ", "muted"))
+        left.append((title, "strong"))
         place = safe_text(folder or chat.folder, one_line=True, limit=60)
         words = " · ".join(word for word in (place, chat.mode) if word)
         self.title_bar.say(left, [(f"{words} ", "muted")])

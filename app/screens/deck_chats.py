@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pydantic import ValidationError
-
 from app import commands as cmd
 from app.keys import show
 from app.screens.deck_base import DeckBase
@@ -28,7 +26,7 @@ MODE_WORDS = {
 
 def title_of(chat: ChatSummary | None) -> str:
     """A chat's title for a sentence."""
-    return safe_name(chat.title if chat else "") or "New chat"
+    return safe_name(chat.title) if chat is not None and chat.title.strip() else "New chat"
 
 
 INBOUND = (
@@ -175,7 +173,9 @@ class DeckChats(DeckBase):
         if chat is None or chat not in self.chats:
             self.say("Nothing was archived just now.")
             return
-        self.posting.post(cmd.Archive(chat=chat, archived=False), lambda _: self._show_new(chat, True))
+        here = self.summary
+        empty = here is not None and not here.messages  # the new chat that took its place makes room again
+        self.posting.post(cmd.Archive(chat=chat, archived=False), lambda _: self._show_new(chat, not empty))
 
     def action_delete(self, chat: str | None = None) -> None:
         """Ask, then delete for ever."""
@@ -185,10 +185,12 @@ class DeckChats(DeckBase):
         if chat is None or chat not in self.chats:
             return
         summary = self.chats[chat]
-        many = f"{summary.messages:,} message{'' if summary.messages == 1 else 's'}"
+        one = summary.messages == 1
+        what = "Its one message goes" if one else f"{summary.messages:,} messages go"
+        lost = f"{what}; this can't be undone, and search won't find {'it' if one else 'them'}."
         question = Confirm(
             f"Delete “{title_of(summary)}” for ever?",
-            f"{many} go; this can't be undone, and search won't find them. Archiving keeps them out of the way.",
+            f"{lost} Archiving keeps a chat out of the way." if summary.messages else "Nothing was said in it.",
             yes="Delete",
             danger=True,
         )
@@ -196,7 +198,9 @@ class DeckChats(DeckBase):
 
     def action_fork(self) -> None:
         """Go on in a new chat, which stands beside this one."""
-        if self.deck.focused:
+        if self.summary is not None and not self.summary.messages:
+            self.say("There is nothing in this chat to go on from.")
+        elif self.deck.focused:
             command = cmd.Fork(chat=self.deck.focused)
             self.posting.post(command, lambda answer: self._show_new(answer["chat"], True))
 
@@ -230,6 +234,15 @@ class DeckChats(DeckBase):
         if made is not None:
             self.posting.post(made, lambda _: self.say(MODE_WORDS.get(mode, mode)))
 
+    def choose_mode(self) -> None:
+        """`/mode` alone: say what each does and which holds, and change nothing unasked."""
+        from app.screens.picker import Choice, Picker
+
+        now = self.summary.mode if self.summary is not None else ""
+        notes = {mode: MODE_WORDS[mode].partition(": ")[2] for mode in MODES}
+        choices = [Choice(m, m, f"{notes[m]} · now" if m == now else notes[m]) for m in MODES]
+        self.app.push_screen(Picker("Mode of this chat", choices), lambda mode: self.set_mode(mode) if mode else None)
+
     def action_edit_queue(self) -> None:
         """To what waits above the box."""
         column = self.column
@@ -254,15 +267,13 @@ class DeckChats(DeckBase):
 
     def set_model(self, model: str) -> None:
         """Set the focused chat's model."""
-        from app.settings import Settings
+        from app.settings import model_problem
 
-        chat = self.deck.focused
+        chat, model = self.deck.focused, model.strip()
         if chat is None:
             return
-        try:
-            Settings.model_validate({"model": model})
-        except ValidationError:
-            self.say(f"“{model[:60]}” isn't a model's name: write offline, openai:NAME or anthropic:NAME", "warning")
+        if problem := model_problem(model):
+            self.say(problem, "warning")
             return
         words = f"This chat now answers with {model}"
         self.posting.post(cmd.SetOptions(chat=chat, model=model), lambda _: self.say(words))

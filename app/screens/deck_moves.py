@@ -33,7 +33,8 @@ class DeckMoves(DeckChats):
         if number <= len(self.deck.chats):
             self.set_deck(self.deck.go(number - 1))
         else:
-            self.say(f"There are {len(self.deck.chats)} columns.", "warning")
+            there = len(self.deck.chats)
+            self.say("There is only one column." if there == 1 else f"There are only {there} columns.", "warning")
 
     def action_column_left(self) -> None:
         """The column to the left."""

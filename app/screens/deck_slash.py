@@ -9,6 +9,7 @@ from app.screens import slash
 from app.screens.deck_actions import DeckActions
 from app.screens.deck_chats import MODES
 from app.screens.deck_column import DeckColumn
+from store.limits import TITLE_CHARS
 
 
 class DeckSlash(DeckActions):
@@ -20,12 +21,12 @@ class DeckSlash(DeckActions):
 
         chat = column.chat
         runs: dict[str, Callable[[], object]] = {
-            "new": lambda: self.new_chat(argument),
+            "new": lambda: self._titled(column, argument, typed, self.new_chat),
             "find": lambda: column.open_find(argument),
             "search": lambda: self.action_search(argument),
             "forward": lambda: self._forward(column, argument, typed),
             "private": self.action_private,
-            "rename": lambda: self.rename(chat, argument) if argument else self.action_rename(chat),
+            "rename": lambda: self._rename(column, argument, typed),
             "pin": lambda: self.action_pin(chat),
             "archive": lambda: self.action_archive(chat),
             "delete": lambda: self.action_delete(chat),
@@ -50,11 +51,23 @@ class DeckSlash(DeckActions):
         self.memory.keep(chat, "draft", None)
         runs[name]()
 
+    def _titled(self, column: DeckColumn, title: str, typed: str, give: Callable[[str], object]) -> None:
+        if len(title) > TITLE_CHARS:
+            self._back(column, typed, f"A title has at most {TITLE_CHARS} characters; this has {len(title):,}")
+        else:
+            give(title)
+
+    def _rename(self, column: DeckColumn, title: str, typed: str) -> None:
+        if title:
+            self._titled(column, title, typed, lambda new: self.rename(column.chat, new))
+        else:
+            self.action_rename(column.chat)
+
     def _mode(self, column: DeckColumn, argument: str, typed: str) -> None:
         if not argument:
-            self.action_cycle_mode()
-        elif argument in MODES:
-            self.set_mode(argument)
+            self.choose_mode()
+        elif argument.lower() in MODES:
+            self.set_mode(argument.lower())
         else:
             self._back(column, typed, f"/mode takes {', '.join(MODES)}")
 

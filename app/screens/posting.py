@@ -46,4 +46,6 @@ def checked(make: Callable[[], AnyCommand]) -> AnyCommand | str:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(p) for p in first["loc"]) or "that"
+        if first["type"] == "string_too_long":
+            return f"The {where} can have at most {first['ctx']['max_length']:,} characters"
         return f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}"

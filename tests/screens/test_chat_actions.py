@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from app import commands as cmd
+from app.screens.confirm import Confirm
+from app.screens.picker import Picker
 from app.settings import Settings
 from store import events as ev
 from tests.screens.deck_tools import open_deck, running, toasts, until
@@ -56,3 +58,77 @@ async def test_tab_goes_to_the_question_and_its_letter_answers_it(tmp_path: Path
         await until(pilot, lambda: card.has_focus and not card.deaf)
         await pilot.press("a")
         await until(pilot, lambda: any(isinstance(c, cmd.Answer) for c in services.session.commands))
+
+
+async def test_a_title_that_is_too_long_is_said_in_words_and_comes_back(tmp_path: Path) -> None:
+    services = fake_services(tmp_path)
+    open_deck(services, services.seed("Only", ("you", "x")))
+    async with running(services) as (pilot, deck):
+        for typed in (f"/rename {'y' * 201}", f"/new {'y' * 201}"):
+            assert deck.column is not None
+            deck.column.composer.set_draft(typed)
+            await pilot.press("enter")
+            await until(pilot, lambda: "at most 200 characters; this has 201" in toasts(deck))
+            assert deck.column.composer.draft() == typed
+            deck.app.clear_notifications()
+        deck.rename(deck.deck.focused or "", "y" * 201)  # as the dialog does
+        await until(pilot, lambda: "The title can have at most 200 characters" in toasts(deck))
+        assert [c.title for c in deck.chats.values()] == ["Only"]
+
+
+async def test_mode_alone_shows_the_modes_and_changes_none(tmp_path: Path) -> None:
+    services = fake_services(tmp_path)
+    chat = services.seed("Only", ("you", "x"), mode="auto")
+    open_deck(services, chat)
+    async with running(services) as (pilot, deck):
+        await pilot.press(*"/mode", "enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
+        await pilot.press("escape")
+        assert not services.session.commands
+        await pilot.press(*"/mode Ask", "enter")
+        await until(pilot, lambda: deck.chats[chat].mode == "ask")
+        await pilot.press(*"/mode", "enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
+        await pilot.press(*"plan", "enter")
+        await until(pilot, lambda: deck.chats[chat].mode == "plan")
+
+
+async def test_an_undone_archive_takes_its_column_back(tmp_path: Path) -> None:
+    services = fake_services(tmp_path)
+    chat = services.seed("Only", ("you", "x"))
+    open_deck(services, chat)
+    async with running(services) as (pilot, deck):
+        await pilot.press(*"/archive", "enter")
+        await until(pilot, lambda: deck.deck.chats and deck.deck.chats != (chat,))
+        await pilot.press("f8", "u")
+        await until(pilot, lambda: list(deck.deck.chats) == [chat])
+        assert not deck.chats[chat].archived_at
+
+
+async def test_an_empty_chat_is_called_the_same_everywhere_and_isnt_forked(tmp_path: Path) -> None:
+    async with running(fake_services(tmp_path)) as (pilot, deck):
+        await pilot.press("f8", "k")
+        await until(pilot, lambda: "nothing in this chat to go on from" in toasts(deck))
+        await pilot.press("f8", "9")
+        await until(pilot, lambda: "There is only one column." in toasts(deck))
+        await pilot.press("f8", "d")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirm))
+        shown = " ".join(str(w.render()) for w in pilot.app.screen.query("#question, #detail"))
+        assert "“New chat”" in shown and "Nothing was said in it." in shown
+
+
+@pytest.mark.parametrize("many", [1, 2])
+async def test_deleting_says_how_much_goes(tmp_path: Path, many: int) -> None:
+    services = fake_services(tmp_path)
+    open_deck(services, services.seed("Only", *[("you", "x")] * many))
+    async with running(services) as (pilot, _deck):
+        await pilot.press("f8", "d")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirm))
+        shown = str(pilot.app.screen.query_one("#detail").render())
+        assert ("Its one message goes" if many == 1 else "2 messages go") in shown
+        await pilot.press("enter")
+        assert not services.session.deleted, "Enter alone deletes nothing"
+        await pilot.press("f8", "d")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirm))
+        await pilot.press("right", "enter")
+        await until(pilot, lambda: services.session.deleted)

@@ -89,6 +89,27 @@ async def test_a_narrow_list_says_a_long_state_on_a_line_of_its_own() -> None:
         assert "   Didn't finish" in screen_text(pilot.app)
 
 
+async def test_a_title_that_fits_isnt_cut_for_a_day_of_another_year() -> None:
+    titles = ("Tim and John · 28", "Tim", "A very long title that is cut anyway")
+    then = [chat(f"c{n}", title, 400 * DAY, pinned=n + 1) for n, title in enumerate(titles)]
+    view = ChatList()
+    async with Host(view).run_test(size=(26, 12)):
+        view.set_chats([*then, chat("c9", "Of this year, cut", 20 * DAY, pinned=9)], NOW)
+        text = drawn(view)
+        day = marks.day(NOW - 400 * DAY, NOW)
+        assert "Tim and John · 28" in text[1] and day not in text[1]
+        assert day in text[2] and day not in text[3]
+        assert marks.day(NOW - 20 * DAY, NOW) in text[4]
+
+
+async def test_private_is_said_before_a_title_of_any_length() -> None:
+    view = Column("c", now_ms=NOW)
+    async with Host(view).run_test(size=(50, 12)) as pilot:
+        view.show_summary(chat("c", "long " * 30, private=True), folder="~/web")
+        await pilot.pause()
+        assert "○ private · long long" in drawn(view.title_bar)[0]
+
+
 async def test_the_list_goes_by_keys_and_opens_folded_sections() -> None:
     view = ChatList()
     async with Host(view).run_test(size=(40, 40)) as pilot:
