@@ -128,8 +128,8 @@ class Indexer(IndexState):
                         self._quiet.set()
                 if idle and self.log.readonly:
                     return  # up to date; whoever writes the log may keep it now
-                if idle and not self._stopping and not self._reading_places():
-                    self._wake.wait()
+                if idle and not self._stopping and not self._reading_places() and self._quiet.is_set():
+                    self._wake.wait()  # (reading places may have met damage, which isn't quiet any more)
         finally:
             if self._conn is not None:
                 with contextlib.suppress(db.DatabaseError):
