@@ -56,6 +56,9 @@ def filters_of(asked: SearchQuery, entries: Mapping[str, index.ChatEntry], priva
         only = frozenset([entry.no]) if entry is not None and there else frozenset()
     elif asked.project is not None:
         only = frozenset(e.no for e in list(entries.values()) if e.folder == asked.project)
+    if asked.among:
+        named = frozenset(entries[c].no for c in asked.among if c in entries)
+        only = named if only is None else only & named
     left_out = asked.without if asked.private else asked.without.union(list(private))
     without = frozenset(entries[c].no for c in left_out if c in entries)
     return Filters(asked.after, asked.before, asked.who, only, without)

@@ -136,6 +136,7 @@ class SearchQuery:
     typing: bool = False
     without: frozenset[str] = frozenset()  # chats left out, such as the one asking
     private: bool = True  # whether private chats may be found (the person's own search)
+    among: frozenset[str] = frozenset()  # only these chats, where any are named
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,10 @@ from typing import Final
 
 from app.screens import titles
 from store.models import ChatSummary, Who
+from store.text import fold
 
 NAMES: Final = ("after", "before", "who", "chat", "in")
-_FILTER = re.compile(r'(?:^|(?<=\s))(after|before|who|chat|in):("[^"]*"?|\S*)', re.IGNORECASE)
+_FILTER = re.compile(r'(?:^|(?<=\s))(after|before|who|chat|in|project):("[^"]*"?|\S*)', re.IGNORECASE)
 _WHO: Final[dict[str, Who]] = {
     "you": "you",
     "me": "you",
@@ -40,20 +41,32 @@ class Filtered:
     before: int | None = None
     who: Who | None = None
     chat: str | None = None
+    chats: frozenset[str] = frozenset()  # several whose titles have the words of chat:
     project: str | None = None
     problem: str | None = None
 
     @property
     def any(self) -> bool:
         """Whether there is a filter."""
-        return any((self.after, self.before, self.who, self.chat, self.project))
+        return any((self.after, self.before, self.who, self.chat, self.chats, self.project))
+
+    def fits(self, chat: ChatSummary) -> bool:
+        """Whether lines of this chat may be found, as far as a summary tells."""
+        if self.after is not None and chat.last_active < self.after:
+            return False
+        if self.before is not None and chat.created_at >= self.before:
+            return False
+        if self.project is not None and chat.folder != self.project:
+            return False
+        return chat.id in self.chats if self.chats else self.chat in (None, chat.id)
 
 
 def read(typed: str, now_ms: int, chats: Callable[[], Iterable[ChatSummary]]) -> Filtered:
     """Take the filters out of what was typed; one still being typed (`after:`) is left out without a word."""
     values: dict[str, str] = {}
     for found in _FILTER.finditer(typed):
-        values[found[1].lower()] = found[2].strip('"').strip()
+        name = found[1].lower()
+        values["in" if name == "project" else name] = found[2].strip('"').strip()
     words = " ".join(_FILTER.sub(" ", typed).split())
     after, before, problem = None, None, None
     for name in ("after", "before"):
@@ -68,14 +81,36 @@ def read(typed: str, now_ms: int, chats: Callable[[], Iterable[ChatSummary]]) ->
     who = _WHO.get(values.get("who", "").lower())
     if values.get("who") and who is None:
         problem = "who: takes you, assistant or them"
-    chat = None
-    if values.get("chat"):
-        hits = titles.find(values["chat"], chats(), 1)
-        chat = hits[0].chat.id if hits else None
-        if chat is None:
-            problem = f"chat: no chat's title fits “{values['chat'][:40]}”"
-    project = str(Path(values["in"]).expanduser().resolve()) if values.get("in") else None
-    return Filtered(words, after, before, who, chat, project, problem)
+    if after is not None and before is not None and after >= before:
+        problem = "after: isn't before before:, so no line can be between"
+    named = _named(values["chat"], chats()) if values.get("chat") else []
+    if values.get("chat") and not named:
+        problem = f"chat: no chat's title fits “{values['chat'][:40]}”"
+    project = _folder(values["in"], chats()) if values.get("in") else None
+    if values.get("in") and project is None:
+        problem = f"in: no chat works in “{values['in'][:40]}”"
+    one = named[0] if len(named) == 1 else None
+    return Filtered(words, after, before, who, one, frozenset() if one else frozenset(named), project, problem)
+
+
+def _named(title: str, chats: Iterable[ChatSummary]) -> list[str]:
+    """The chat of this title; else all whose titles have the words in them; else the one that comes nearest."""
+    held, wanted = list(chats), fold(title)
+    exact = [c for c in held if fold(c.title) == wanted]
+    if exact:
+        return [max(exact, key=lambda c: c.last_active).id]
+    having = [c.id for c in held if all(word in fold(c.title) for word in wanted.split())]
+    return having or [hit.chat.id for hit in titles.find(title, held, 1)]
+
+
+def _folder(typed: str, chats: Iterable[ChatSummary]) -> str | None:
+    """The work folder of a chat that is meant by a path, or by the end of one; the newest of several."""
+    whole, end = str(Path(typed).expanduser().resolve()), "/" + typed.strip("/").casefold()
+    held = sorted((c for c in chats if c.folder), key=lambda c: -c.last_active)
+    found = [c.folder for c in held if c.folder == whole] or [
+        c.folder for c in held if c.folder.casefold().endswith(end)
+    ]
+    return found[0] if found else None
 
 
 def when(word: str, now_ms: int) -> int | None:

@@ -53,9 +53,9 @@ class Finder:
         """What needs no index: recent chats, titles, actions."""
         filtered = filters.read(typed[:QUERY_CHARS], self._clock.now_ms(), self._chats)
         if not filtered.words:
-            recent = [c for c in self._chats() if c.archived_at is None and _fits(c, filtered)][:RECENT]
+            recent = [c for c in self._chats() if c.archived_at is None and c.messages and filtered.fits(c)][:RECENT]
             return Found(typed, filtered, recent=tuple(recent), actions=actions(""))
-        hits = titles.find(filtered.words, (c for c in self._chats() if _fits(c, filtered)))
+        hits = titles.find(filtered.words, (c for c in self._chats() if filtered.fits(c)))
         return Found(typed, filtered, titles=tuple(hits), actions=actions(filtered.words))
 
     async def look(self, found: Found, *, typing: bool) -> Found:
@@ -64,19 +64,17 @@ class Finder:
         if not f.words and not f.any:
             return found
         query = SearchQuery(
-            f.words, GROUPS, f.after, f.before, f.who, f.chat, f.project, typing=typing and bool(f.words)
+            f.words,
+            GROUPS,
+            f.after,
+            f.before,
+            f.who,
+            f.chat,
+            f.project,
+            typing=typing and bool(f.words),
+            among=f.chats,
         )
         return replace(found, answer=await self._search.search(query))
-
-
-def _fits(chat: ChatSummary, f: Filtered) -> bool:
-    if f.after is not None and chat.last_active < f.after:
-        return False
-    if f.before is not None and chat.created_at >= f.before:
-        return False
-    if f.project is not None and chat.folder != f.project:
-        return False
-    return f.chat is None or chat.id == f.chat
 
 
 def actions(words: str) -> tuple[Key, ...]:
@@ -95,12 +93,13 @@ def _begins(word: str, text: str) -> bool:
 
 
 def sentence(found: Found, keymap: Mapping[str, str], chats: int) -> str:
-    """The status line: one true thing."""
+    """The status line: one true thing. `chats`: how many have something said in them."""
     answer = found.answer
     if found.filtered.problem:
         return found.filtered.problem
     if not found.words and not found.filtered.any:
-        return f"{_count(chats, 'chat')}; every line of them is found as you type"
+        every = "every line of them is found as you type"
+        return f"{_count(chats, 'chat')}; {every}" if chats else "Nothing was said yet; later every line is found here"
     if answer is None:
         return "Looking…"
     if answer.broken:
@@ -110,7 +109,8 @@ def sentence(found: Found, keymap: Mapping[str, str], chats: int) -> str:
         return "" if found.titles else "One more letter is needed"
     behind = _behind(answer)
     if answer.match == "none":
-        said = f"Nothing matches “{found.words[:40]}”; try fewer words, or part of one"
+        advice = "try without the filters, or fewer words" if found.filtered.any else "try fewer words, or part of one"
+        said = f"Nothing matches “{found.words[:40]}”; {advice}"
         return f"Nothing yet · {behind}" if behind else said
     lines = f"{answer.total:,}{'+' if answer.capped else ''}"
     chats_found = len(answer.groups) + answer.hidden

@@ -137,6 +137,38 @@ def test_filters_are_taken_out_of_what_is_typed() -> None:
     assert got.problem is None
 
 
+def test_a_title_filter_is_that_chat_or_all_that_have_the_words() -> None:
+    titles = ("Ana and Bo · 1", "Ana and Bo · 19", "Ana and Bo · 10", "Venue")
+    chats = [ChatSummary(f"c{n}", title=title, last_active=n) for n, title in enumerate(titles)]
+
+    def read(typed: str) -> filters.Filtered:
+        return filters.read(typed, NOW, lambda: chats)
+
+    assert (read('chat:"ana and bo · 1"').chat, read('chat:"ana and bo · 1"').chats) == ("c0", frozenset())
+    several = read("chat:bo x")
+    assert (several.chat, several.chats, several.any) == (None, frozenset({"c0", "c1", "c2"}), True)
+    assert [several.fits(c) for c in chats] == [True, True, True, False]
+    assert read("chat:vnu").chat == "c3", "letters only: the nearest"
+    assert "no chat's title fits" in (read("chat:zzz").problem or "")
+
+
+def test_a_folder_filter_is_a_path_or_the_end_of_one_and_says_when_no_chat_works_there() -> None:
+    chats = [ChatSummary("a", folder="/srv/web", last_active=1), ChatSummary("b", folder="/home/x/Web", last_active=2)]
+
+    def read(typed: str) -> filters.Filtered:
+        return filters.read(typed, NOW, lambda: chats)
+
+    assert read("in:/srv/web x").project == "/srv/web"
+    assert read("in:web x").project == read("project:WEB x").project == "/home/x/Web", "the newest of several"
+    assert read("in:srv/web x").project == "/srv/web"
+    assert read("in:nope x").problem == "in: no chat works in “nope”" and read("in: x").problem is None
+
+
+def test_dates_that_leave_nothing_between_are_said() -> None:
+    assert "no line can be between" in (filters.read("after:2026-09 before:2026-08 x", NOW, list).problem or "")
+    assert filters.read("after:2026-08 before:2026-09 x", NOW, list).problem is None
+
+
 @pytest.mark.parametrize(
     ("word", "expected"),
     [

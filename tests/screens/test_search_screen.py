@@ -68,6 +68,30 @@ async def test_empty_it_shows_recent_chats_and_actions(services: FakeServices) -
         assert not services.search.queries, "nothing is asked before a letter is typed"
 
 
+async def test_recent_has_no_chat_in_which_nothing_was_said(services: FakeServices) -> None:
+    services.seed("Empty")
+    async with running(services) as (pilot, _):
+        screen = await opened(pilot)
+        assert sections(screen)["RECENT"] == ["Other things", "Lisbon release", "Venue research"]
+        assert status(screen).startswith("3 chats;")
+        await pilot.press(*"who:them zz")
+        await until(pilot, lambda: "try without the filters, or fewer words" in status(screen))
+
+
+async def test_before_anything_was_said_search_says_so(tmp_path: Path) -> None:
+    async with running(fake_services(tmp_path)) as (pilot, _):
+        screen = await opened(pilot)
+        assert status(screen) == "Nothing was said yet; later every line is found here"
+        assert "RECENT" not in sections(screen)
+
+
+async def test_a_title_filter_asks_for_all_chats_that_have_the_words(services: FakeServices) -> None:
+    async with running(services) as (pilot, _):
+        await opened(pilot)
+        await pilot.press(*"chat:r venue")
+        await until(pilot, lambda: any(len(q.among) == 3 and q.chat is None for q in services.search.queries))
+
+
 async def test_sections_stand_in_order_and_the_best_is_selected(services: FakeServices) -> None:
     async with running(services) as (pilot, _):
         screen = await opened(pilot)

@@ -58,6 +58,9 @@ async def test_filters_by_time_who_project_and_chat(home: Home) -> None:
     assert await chats(project="/a") == {"c1"}
     assert await chats(chat="c2") == {"c2"}
     assert await chats(chat="nowhere") == set()
+    assert await chats(among=frozenset({"c2", "nowhere"})) == {"c2"}
+    assert await chats(among=frozenset({"c1", "c2"})) == {"c1", "c2"}
+    assert await chats(among=frozenset({"nowhere"})) == await chats(among=frozenset({"c1"}), project="/b") == set()
     listed = await service.search(SearchQuery("", after=middle), "tools")
     assert [g.chat.id for g in listed.groups] == ["c2"]
 
