@@ -221,7 +221,8 @@ class SearchScreen(ModalScreen[Picked | None]):
         acts = [(k.id, k.words, _key_words(k.where, keymap.get(k.id, k.keys))) for k in found.actions]
         sections.append(Section("ACTIONS", action_results(acts)))
         self.query_one(Results).show(sections)
-        self.query_one("#status", Bar).say([(" ", ""), (sentence(found, keymap, sum(bool(c.messages) for c in self._sorted)), "muted")])
+        said_in = sum(1 for c in self._sorted if c.messages)
+        self.query_one("#status", Bar).say([(" ", ""), (sentence(found, keymap, said_in), "muted")])
 
     # -- moving and choosing
 
