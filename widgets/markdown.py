@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 from rich.cells import cell_len
 
 from store.text import safe_text
@@ -16,6 +14,10 @@ from store.text import safe_text
 from .code import code_pieces
 from .line import BLANK, Line, Piece, fit_pieces, wrap
 from .table import Table, plain_table, table_lines
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 NESTING: Final = 8  # quotes and lists deeper than this are drawn at this depth
 PARSE_CHARS: Final = 8_000  # a longer text is parsed in parts, since the parser is quadratic in places
@@ -43,6 +45,8 @@ class Block:
 
 @cache
 def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # only once there is something to read: the first screen is there before
+
     return MarkdownIt("commonmark", {"maxNesting": 24, "html": False}).enable(["table", "strikethrough"])
 
 
