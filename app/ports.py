@@ -106,10 +106,14 @@ class CallReady:
 
 @dataclass(frozen=True, slots=True)
 class RetryWait:
-    """The wire waits before it tries again; `seconds` left, and why in words."""
+    """The wire waits before it tries again; `seconds` left, and why in words.
+
+    `slowed`: the provider asked for less. Told once a pause, with its whole length in seconds.
+    """
 
     seconds: float
     why: str
+    slowed: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,8 +306,14 @@ class ChatPort(Protocol):
     async def interrupt(self, chat: str) -> bool:
         """End the chat's reply as the person's Stop does; False: none runs."""
 
+    async def delete(self, chat: str) -> None:
+        """Remove a chat for ever, as the person's own deletion does: what runs in it ends first."""
+
     async def answer(self, chat: str, permission: str, decision: Literal["allow", "deny"]) -> bool:
         """Answer a question on a task's card as the person pressed it; False: it isn't open any more."""
+
+    def listen_slowed(self, told: Callable[[str, float], None]) -> None:
+        """Call `told` with a model's name and seconds whenever its provider asks for a pause inside a reply."""
 
     def listen(self, told: Callable[[str], None]) -> None:
         """Call `told` on the event loop with a chat's id whenever its reply began, ended, asks, or it was deleted."""

@@ -79,6 +79,7 @@ class Services:
     changes: ChangeTracker
     explorer: Explorer
     memories: MemoryBook
+    vault: Vault
     catalogue: Any = None
 
     async def close(self) -> None:
@@ -243,6 +244,7 @@ async def _over(
         changes=tracker,
         explorer=explorer,
         memories=memory.book,
+        vault=vault,
     )
     around.append(services)
     if on_notice is not None:
@@ -298,7 +300,15 @@ def build_session(
             tracker=tracker,
         )
 
-    engine = StepLoop(store=store, wires=wires, toolbox=toolbox, boundary=Boundary(clock, inboxes), signal=bus.signal)
+    delivery = delivery or Delivery()
+
+    def signal(chat: str, kind: str, data: dict[str, Any]) -> None:
+        if kind == "slowed":  # for those who pace tasks, not for the screen
+            delivery.slowed(chat, data["seconds"])
+        else:
+            bus.signal(chat, kind, data)
+
+    engine = StepLoop(store=store, wires=wires, toolbox=toolbox, boundary=Boundary(clock, inboxes), signal=signal)
     session = Session(
         store,
         clock,

@@ -49,7 +49,6 @@ PREVIEW_NEAR_CHARS: Final = 280
 INDEX_DRAIN_MESSAGES: Final = 200
 INDEX_DRAIN_SECONDS: Final = 0.05
 INDEX_PACE_SECONDS: Final = 60.0  # how old what is written down of the index's pace may be
-INDEX_PACE_SECONDS: Final = 60.0  # how old what is written down of the index's pace may be
 REBUILD_BATCH: Final = 20_000
 
 # search_chats, read_chat (conch-behaviour §3)
@@ -222,6 +221,7 @@ MEMORY_TOLD_EVENTS: Final = 2_000  # of a chat are looked through for what was t
 VAULT_NAMES: Final = 500
 VAULT_NAME_CHARS: Final = 80
 VAULT_VALUE_CHARS: Final = 10_000
+VAULT_PASSPHRASE_LEAST: Final = 8  # characters
 VAULT_SECONDS: Final = 5.0  # a keyring that doesn't answer within this isn't used
 ACTIVITY_PAGE: Final = 50  # entries of one page
 ACTIVITY_EVENTS: Final = 5_000  # events looked through for one page; a rarer word takes further pages
@@ -289,6 +289,7 @@ TASK_INSTRUCTIONS_CHARS: Final = 8_000
 TASK_PROMPT_CHARS: Final = 20_000
 TASK_PARTS: Final = 6  # of one `delegate`
 TASK_STEPS: Final = 12
+TASK_OPERATIONS_TOLD: Final = 50  # of one task at once, from an offset on
 TASK_CURRENT_CHARS: Final = 240
 TASK_SUMMARY_CHARS: Final = 4_000
 TASK_EVENT_SUMMARY_CHARS: Final = 600
@@ -304,6 +305,10 @@ ROOM_PATIENCE_SECONDS: Final = 90.0
 ROOM_PAUSE_SECONDS: Final = 20.0  # of a provider that asked to slow down; doubled each time …
 ROOM_PAUSE_MOST_SECONDS: Final = 120.0  # … up to this
 ROOM_PAUSE_LEAST_SECONDS: Final = 5.0
+ROOM_RECOVERY_SECONDS: Final = 30.0  # of headroom after memory was short, …
+ROOM_RECOVERY_SLOT_SECONDS: Final = 10.0  # … then one task starts each
+ROOM_LOOK_SECONDS: Final = 10.0  # between looks while something waits for room and nothing else moves
+ROOM_TYPICAL_OF: Final = 20  # so many tasks that ended tell how long one takes
 ROOM_CALM_SECONDS: Final = 120.0  # then it gets one place back a minute
 ROUTINE_LOOK_SECONDS: Final = 20.0  # how often it is seen which routines are due
 

@@ -48,8 +48,10 @@ async def collect(wire: Wire, request: ModelRequest, saying: Saying, signal: Sig
                     saying.add("thinking", text)
                 case CallReady(call):
                     calls.append(call)
-                case RetryWait(seconds, why):
+                case RetryWait(seconds, why, slowed):
                     signal(request.chat, "retry", {"seconds": seconds, "why": why})
+                    if slowed is not None:
+                        signal(request.chat, "slowed", {"seconds": slowed})
                 case StepDone():
                     done = event
     finally:

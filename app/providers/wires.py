@@ -222,13 +222,16 @@ class ApiWire:
                 raise self._error(failure, request)
             pause = again.pause(tried, failure.hint, self.chance())
             tried += 1
-            async for wait in self._countdown(pause, self.finder.clean(failure.sentence)):
+            slowed = failure.code in ("rate", "overloaded")
+            async for wait in self._countdown(pause, self.finder.clean(failure.sentence), slowed=slowed):
                 yield wait
 
-    async def _countdown(self, seconds: float, why: str) -> AsyncIterator[RetryWait]:
-        """Wait, telling each second how long it still takes."""
+    async def _countdown(self, seconds: float, why: str, *, slowed: bool) -> AsyncIterator[RetryWait]:
+        """Wait, telling each second how long it still takes; the first tells that the provider asked for it."""
+        asked = seconds if slowed else None
         while seconds > 0:
-            yield RetryWait(seconds, why)
+            yield RetryWait(seconds, why, asked)
+            asked = None
             step = seconds % 1 or 1.0
             await self.sleep(step)
             seconds = round(seconds - step, 6)

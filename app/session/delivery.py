@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
 from app.aio import TaskSet
@@ -42,12 +42,16 @@ class Delivery:
         self._desk: Desk | None = None
         self._talk: Talk | None = None
         self._told: list[Callable[[str], None]] = []
+        self._told_slowed: list[Callable[[str, float], None]] = []
         self._starting: list[str] = []  # once for each nudge that is under way
+        self._delete: Callable[[str], Awaitable[object]] | None = None
         self._tasks = TaskSet()
 
-    def attach(self, desk: Desk, talk: Talk, starters: Sequence[Starter]) -> None:
-        """The session is there; inside its event loop."""
-        self._desk, self._talk = desk, talk
+    def attach(
+        self, desk: Desk, talk: Talk, starters: Sequence[Starter], delete: Callable[[str], Awaitable[object]]
+    ) -> None:
+        """The session is there; inside its event loop. `delete`: removes a chat as the person's command does."""
+        self._desk, self._talk, self._delete = desk, talk, delete
         desk.starters = list(starters)
         loop = asyncio.get_running_loop()
 
@@ -93,6 +97,11 @@ class Delivery:
         await self._desk.asks.expire_all(chat)
         return True
 
+    async def delete(self, chat: str) -> None:
+        """Remove a chat for ever."""
+        if self._delete is not None:
+            await self._delete(chat)
+
     async def answer(self, chat: str, permission: str, decision: Literal["allow", "deny"]) -> bool:
         """Answer a question of another chat, as the person pressed it."""
         return self._desk is not None and await self._desk.asks.answer(chat, permission, decision)
@@ -100,6 +109,18 @@ class Delivery:
     def listen(self, told: Callable[[str], None]) -> None:
         """Call `told` whenever a chat's reply began, moved on, ended or asks, or the chat was deleted."""
         self._told.append(told)
+
+    def listen_slowed(self, told: Callable[[str, float], None]) -> None:
+        """Call `told` whenever a provider asks for a pause inside a reply."""
+        self._told_slowed.append(told)
+
+    def slowed(self, chat: str, seconds: float) -> None:
+        """The provider of the chat's running reply asked for a pause."""
+        turn = self.running(chat)
+        if turn is None:
+            return
+        for told in self._told_slowed:
+            told(turn.model, seconds)
 
     async def close(self) -> None:
         """Nothing is started any more."""

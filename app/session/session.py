@@ -102,7 +102,12 @@ class Session:
         self._resumes = recovery.Resumes(store)
         self.delivery = delivery or Delivery()
         self._desk.leaving = self._extension.leaving
-        self.delivery.attach(self._desk, talk, [self._resumes, *self._extension.starters])
+        self.delivery.attach(
+            self._desk,
+            talk,
+            [self._resumes, *self._extension.starters],
+            lambda chat: self._handlers["delete"](cmd.Delete(chat=chat)),
+        )
         self._files = files.at(self._desk) if files is not None else None
         if self._files is not None:
             self._handlers |= {"undo": self._files.undo, "redo": self._files.redo}

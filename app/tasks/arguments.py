@@ -56,6 +56,7 @@ class StatusArgs(ToolArgs):
     """One task, or all of this chat's."""
 
     id: str | None = Field(None, max_length=CHAT_ID_CHARS)
+    operations_offset: int = Field(0, ge=0, le=10**6, description="With an id: from which of its operations on")
 
 
 class ControlArgs(ToolArgs):

@@ -85,12 +85,14 @@ class Follower:
         asking = _asking(events) if summary.status == "awaiting-permission" else None
         state: TaskState = "needs-you" if asking else "running"
         current = self._records.clean(summary.doing)[:TASK_CURRENT_CHARS]
-        steps = _steps(events)
+        steps, count = _steps(events), _count(task, events)
         said = asking.model_dump() if asking else None
         if state != task.state or said != task.body.get("asking"):
-            await self._records.put(replace(task, state=state), asking=said, current=current, steps=steps)
+            await self._records.put(
+                replace(task, state=state), asking=said, current=current, steps=steps, operations=count
+            )
         elif steps != task.body.get("steps", []) or current != task.body.get("current", ""):
-            self._step_soon(task.chat, {"current": current, "steps": steps})
+            self._step_soon(task.chat, {"current": current, "steps": steps, "operations": count})
         return False
 
     def _step_soon(self, chat: str, body: dict[str, Any]) -> None:
@@ -119,6 +121,9 @@ class Follower:
         outcome = completed.outcome if completed else "interrupted"
         if completed is not None and completed.code in ("rate", "overloaded"):
             self._arranger.slowed(task)
+        ended_at = self._records.clock.now_ms()
+        if outcome != "interrupted" and (began := task.body.get("started_at")):
+            self._arranger.ended((ended_at - began) / 1000)
         done = [s.event for s in events if isinstance(s.event, ev.AssistantDone)]
         said = next((e.text for e in reversed(done) if e.text and not e.unfinished), "")
         result = str(task.body.get("reported") or self._records.clean(said))[:TASK_SUMMARY_CHARS]
@@ -145,8 +150,9 @@ class Follower:
             begin=None,
             current="",
             steps=steps or task.body.get("steps", []),
+            operations=_count(task, events),
             worktree=tree,
-            ended_at=self._records.clock.now_ms(),
+            ended_at=ended_at,
         )
 
     async def report(self, chat: str, result: str) -> bool:
@@ -172,6 +178,11 @@ def _steps(events: Sequence[ev.Stored]) -> list[dict[str, Any]]:
     """The last twelve things it did in this turn."""
     steps = [{"at": s.at, "label": s.event.label} for s in events if isinstance(s.event, ev.ToolStarted)]
     return steps[-TASK_STEPS:]
+
+
+def _count(task: KeptTask, events: Sequence[ev.Stored]) -> int:
+    """How many things it did: in the turns before this one, and in this."""
+    return int(task.body.get("before", 0)) + sum(isinstance(s.event, ev.ToolStarted) for s in events)
 
 
 def _asking(events: Sequence[ev.Stored]) -> ev.TaskAsking | None:

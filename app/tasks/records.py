@@ -155,9 +155,9 @@ class Records:
     async def put(self, task: KeptTask, *, more: Sequence[tuple[str, ev.Event]] = (), **body: Any) -> KeptTask:
         """A newer record, with its card in the chat it came from."""
         newer = replace(task, rev=task.rev + 1, body={**task.body, **body})
-        events: list[tuple[str, ev.Event]] = list(more)
-        if self.store.summary(task.parent) is not None:
-            events.append((task.parent, self.card(newer)))
+        if self.store.summary(task.parent) is None or self.store.summary(task.chat) is None:
+            return newer  # deleted for ever: nothing of it is written again
+        events = [*more, (task.parent, self.card(newer))]
         await self.store.commit(batch_of(events, "chat", [Put(newer)]))
         return newer
 

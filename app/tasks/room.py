@@ -6,22 +6,19 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from app.tasks.pace import Pace, Provider
 from store.events import TaskWaiting
 from store.limits import (
-    ROOM_CALM_SECONDS,
     ROOM_LEAST,
     ROOM_MORE_AFTER_WAITING,
     ROOM_MOST,
     ROOM_PATIENCE_SECONDS,
-    ROOM_PAUSE_LEAST_SECONDS,
-    ROOM_PAUSE_MOST_SECONDS,
-    ROOM_PAUSE_SECONDS,
+    ROOM_RECOVERY_SLOT_SECONDS,
     ROOM_SETTLING_SECONDS,
     ROOM_START_NOW_EXTRA,
 )
 
 Weight = Literal["light", "medium", "heavy"]
-Provider = Literal["remote", "local", "program"]
 
 WEIGHTS: Final[Mapping[Weight, tuple[float, int]]] = {"light": (0.25, 192), "medium": (0.5, 384), "heavy": (1.0, 1024)}
 OVERHEAD: Final[Mapping[Provider, tuple[float, int]]] = {
@@ -97,14 +94,6 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """How many tasks a provider takes at once; until `retry_at` (steady) it takes no new one."""
-
-    most: int
-    retry_at: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Decision:
     """What starts, why the rest waits, and the line of it all."""
 
@@ -123,6 +112,7 @@ class _Free:
     changes: dict[str, str]  # what is being changed, by whom
     chats: dict[str, int]
     none_works: bool
+    recovered_at: float | None = None
     kept: list[Cost] = field(default_factory=list)
 
 
@@ -140,8 +130,14 @@ def decide(
     paces: Mapping[str, Pace] | None = None,
     going: Collection[str] = (),
     now_ms: int = 0,
+    typical: float | None = None,
+    recovered_at: float | None = None,
 ) -> Decision:
-    """Which of `waiting` start. `going`: every task that hasn't ended, for `after`; `now_ms` the same moment."""
+    """Which of `waiting` start. `going`: every task that hasn't ended, for `after`; `now_ms` the same moment.
+
+    `typical`: how many seconds a task takes, for a guess when room comes. `recovered_at`: memory was short; from then
+    on one may start at a time.
+    """
     settling = [w for w in working if now - w.started < ROOM_SETTLING_SECONDS]
     memory = float("inf") if machine.free_memory is None else machine.free_memory - RESERVE_MIB
     free = _Free(
@@ -152,6 +148,7 @@ def decide(
         {thing: w.id for w in working for thing in w.changes},
         _counts(w.chat for w in working),
         none_works=not working,
+        recovered_at=recovered_at,
     )
     start: list[str] = []
     waits: dict[str, TaskWaiting] = {}
@@ -174,7 +171,36 @@ def decide(
                     free.kept.append(one.cost)
     most = ceiling(machine.processors)
     shown = next((w.words for w in waits.values() if w.reason in ("room", "memory", "cpu", "recovering")), None)
+    if typical is not None and now_ms:
+        providers = {w.id: w.provider for w in waiting}
+        waits = _guessed(waits, providers, working, now, now_ms, typical)
     return Decision(tuple(start), waits, most, shown)
+
+
+def _guessed(
+    waits: dict[str, TaskWaiting],
+    providers: Mapping[str, str],
+    working: Sequence[Working],
+    now: float,
+    now_ms: int,
+    typical: float,
+) -> dict[str, TaskWaiting]:
+    """With a guess of when each begins: the first in the row gets the place of the first that ends, and so on."""
+    ends = {w.id: w.started + typical for w in working}
+    taken = 0
+    out: dict[str, TaskWaiting] = {}
+    for id_, why in waits.items():
+        at: float | None = None
+        if why.reason in ("after", "conflict"):
+            at = max((ends[one] for one in why.on), default=None) if set(why.on) <= set(ends) else None
+        elif why.reason in ("room", "memory", "cpu", "provider-busy"):
+            same = (w.id for w in working if why.reason != "provider-busy" or w.provider == providers[id_])
+            row = sorted(ends[one] for one in same)
+            at = row[taken] if taken < len(row) else None
+            taken += 1
+        guess = now_ms + int((at - now) * 1000) if at is not None and at > now else None
+        out[id_] = why if guess is None else why.model_copy(update={"expected_at": guess})
+    return out
 
 
 def _rank(w: Waiting, free: _Free, now: float) -> tuple[bool, bool, int, float, str]:
@@ -193,6 +219,7 @@ def _batch_fits(
         dict(free.changes),
         dict(free.chats),
         free.none_works,
+        free.recovered_at,
         list(free.kept),
     )
     for one in batch:
@@ -207,6 +234,8 @@ def _take(one: Waiting, free: _Free) -> None:
     free.memory -= one.cost.memory
     free.places -= 1
     free.none_works = False
+    if free.recovered_at is not None:
+        free.recovered_at = float("inf")  # one at a time
     free.busy[one.provider] = free.busy.get(one.provider, 0) + 1
     free.chats[one.chat] = free.chats.get(one.chat, 0) + 1
     free.changes |= dict.fromkeys(one.changes, one.id)
@@ -242,6 +271,12 @@ def _held_back(  # noqa: PLR0911 - a reason each
         return TaskWaiting(reason="memory", words="It waits for free memory", can_start_now=True)
     if one.cost.cpu * more > free.cpu - sum(k.cpu for k in free.kept):
         return TaskWaiting(reason="cpu", words="It waits for a free processor", can_start_now=True)
+    if free.recovered_at is not None and now < free.recovered_at:
+        again = free.recovered_at if free.recovered_at != float("inf") else now + ROOM_RECOVERY_SLOT_SECONDS
+        at = now_ms + int((again - now) * 1000) if now_ms else None
+        return TaskWaiting(
+            reason="recovering", words="Memory was short a moment ago", expected_at=at, can_start_now=True
+        )
     return None
 
 
@@ -250,49 +285,3 @@ def _counts(names: object) -> dict[str, int]:
     for name in names:  # type: ignore[attr-defined]
         out[name] = out.get(name, 0) + 1
     return out
-
-
-FIRST_PACE: Final = {"remote": 8, "program": 6, "local": 1}
-
-
-@dataclass(slots=True)
-class _Provider:
-    most: int
-    start: int
-    pause: float = ROOM_PAUSE_SECONDS / 2
-    retry_at: float | None = None
-    calm_since: float = 0.0
-
-
-@dataclass(slots=True)
-class Paces:
-    """How many tasks each provider takes: halved when it asks to slow down, given back one a minute when it is calm.
-
-    In memory only (CB §2.6). Times by the steady clock.
-    """
-
-    _providers: dict[str, _Provider] = field(default_factory=dict)
-
-    def slowed(self, provider: str, kind: Provider, now: float, asked: float | None = None) -> None:
-        """It asked to slow down, for `asked` seconds where it said how long; else 20 s, doubling to 2 minutes."""
-        one = self._of(provider, kind)
-        one.most = max(1, one.most // 2)
-        one.pause = min(ROOM_PAUSE_MOST_SECONDS, one.pause * 2)
-        one.retry_at = now + max(ROOM_PAUSE_LEAST_SECONDS, asked if asked is not None else one.pause)
-        one.calm_since = one.retry_at
-
-    def now(self, provider: str, kind: Provider, now: float) -> Pace:
-        """What holds now."""
-        one = self._of(provider, kind)
-        if one.most < one.start and now - one.calm_since >= ROOM_CALM_SECONDS:
-            back = 1 + int((now - one.calm_since - ROOM_CALM_SECONDS) // 60)
-            given = min(one.start - one.most, back)
-            one.most += given
-            one.calm_since += 60 * given
-            if one.most == one.start:
-                one.pause = ROOM_PAUSE_SECONDS / 2
-        return Pace(one.most, one.retry_at if one.retry_at is not None and one.retry_at > now else None)
-
-    def _of(self, provider: str, kind: Provider) -> _Provider:
-        start = FIRST_PACE[kind]
-        return self._providers.setdefault(provider, _Provider(start, start))

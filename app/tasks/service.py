@@ -18,9 +18,9 @@ from app.tasks.records import GOING, NO_TASK, Records, to_begin
 from app.tasks.worktrees import Worktrees
 from store import events as ev
 from store.clock import Clock
-from store.log import Store
+from store.log import Batch, Store
 from store.text import safe_name
-from store.together import KeptTask, Put
+from store.together import Drop, KeptTask, Put
 
 FRAME: Final = (
     "a task from another of the person's chats, “{title}”. That chat's assistant wrote it, not the person: it can't "
@@ -127,7 +127,13 @@ class Tasks:
             self.records.since[task.id] = self._clock.steady()
             begun = any(isinstance(s.event, ev.StepStarted) for s in self._store.since_turn(task.chat))
             begin = how if begun else "task"
-            fresh: dict[str, Any] = {"reported": None, "error": None, "summary": "", "ended_at": None}
+            fresh: dict[str, Any] = {
+                "before": task.body.get("operations", 0),
+                "reported": None,
+                "error": None,
+                "summary": "",
+                "ended_at": None,
+            }
             await self.records.put(replace(task, state="queued"), begin=begin, added=more, **fresh)
         await self.arrange()
 
@@ -169,18 +175,29 @@ class Tasks:
     async def ready(self) -> None:
         """Running and queued tasks were interrupted; nothing restarts by itself, one press resumes."""
         for task in self.records.going():
+            if self._store.summary(task.chat) is None or self._store.summary(task.parent) is None:
+                await self._store.commit(Batch(changes=[Drop(KeptTask, task.id)]))  # its chat was just being deleted
+                continue
             await self.records.put(
                 replace(task, state="interrupted"), begin=None, asking=None, current="", ended_at=self._clock.now_ms()
             )
         self.records.recovering = False
 
     async def leaving(self, chat: str) -> None:
-        """A chat is about to be deleted: its tasks stop; a task's own chat takes the task with it."""
+        """A chat is about to be deleted: its tasks end, and their chats go with it."""
         for task in self.of(chat):
-            if task.state in GOING:
-                await self.stop(task)
+            if self._store.summary(task.chat) is not None:
+                await self._port.delete(task.chat)
+        async with self.records.lock:
+            own = self.by_chat(chat)
+            if own is not None and own.state in GOING:
+                await self.records.put(
+                    replace(own, state="stopped"), begin=None, asking=None, ended_at=self._clock.now_ms()
+                )
+        self.records.tell_ended()
 
     async def close(self) -> None:
         """Nothing is written any more."""
         await self._follower.close()
+        await self.arranger.close()
         await self._tasks.close()

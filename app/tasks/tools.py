@@ -15,12 +15,15 @@ from app.tasks.records import GOING, Wanted
 from app.tasks.service import Tasks
 from app.tools.base import compact
 from store.clock import iso
+from store.events import Event, ToolStarted
 from store.ids import TASK, new_id
 from store.limits import (
+    TASK_CURRENT_CHARS,
+    TASK_OPERATIONS_TOLD,
     TASKS_TOLD,
 )
 from store.log import Store, batch_of
-from store.text import safe_name
+from store.text import safe_name, safe_text
 from store.together import KeptTask
 
 RESULTS: Final = source("app", "task results")
@@ -174,21 +177,35 @@ class TaskStatus(_TaskTool):
         return "Look at this chat's tasks"
 
     async def run(self, args: StatusArgs, ctx: TurnContext, call_id: str) -> ToolOutcome:
-        """At most fifty, newest last; what they gave marks the chat."""
+        """At most fifty, newest last; what they gave marks the chat. With an id also what it did."""
         tasks = self._tasks.of(ctx.chat)[-TASKS_TOLD:]
         if args.id is not None:
             task = self._mine(args.id, ctx)
             if task is None:
                 return ToolOutcome(NOT_STARTED_HERE, ok=False)
             tasks = [task]
-        answer = {
-            "capacity": self._tasks.arranger.capacity(),
-            "tasks": [self._told(t, whole=args.id is not None) for t in tasks],
-        }
-        words = any(t.body.get("summary") or t.body.get("error") for t in tasks)
+        told = [self._told(t) for t in tasks]
+        if args.id is not None:
+            told[0] |= await self._store.read(self._operations, tasks[0], args.operations_offset)
+        answer = {"capacity": self._tasks.arranger.capacity(), "tasks": told}
+        words = any(t.body.get("summary") or t.body.get("error") for t in tasks) or any(t.get("steps") for t in told)
         return ToolOutcome(compact(answer), taints=(RESULTS,) if words else ())
 
-    def _told(self, task: KeptTask, *, whole: bool) -> dict[str, Any]:
+    def _operations(self, task: KeptTask, offset: int) -> dict[str, Any]:
+        """What the task did, oldest first, fifty at once; a label says what a call was, never what it gave."""
+        made = [s for s in self._store.events(chat=task.chat) if isinstance(s.event, ToolStarted)]
+        part = made[offset : offset + TASK_OPERATIONS_TOLD]
+        out: dict[str, Any] = {
+            "operations": len(made),
+            "steps": [{"at": iso(s.at), "label": defused(self._label(s.event))} for s in part],
+        }
+        return out | ({"next_offset": offset + len(part)} if offset + len(part) < len(made) else {})
+
+    def _label(self, event: Event) -> str:
+        label = event.label or event.name if isinstance(event, ToolStarted) else ""
+        return safe_text(self._tasks.records.clean(label), one_line=True, limit=TASK_CURRENT_CHARS)
+
+    def _told(self, task: KeptTask) -> dict[str, Any]:
         card = self._tasks.records.card(task)
         out: dict[str, Any] = {
             "id": task.id,
@@ -198,10 +215,8 @@ class TaskStatus(_TaskTool):
             "error": defused(card.error) if card.error else None,
             "result": defused(str(task.body.get("summary") or "")) or None,
             "waiting": card.waiting.words if card.waiting else None,
-            "operations": len(card.steps) or None,
+            "operations": task.body.get("operations") or None,
         }
-        if whole:
-            out["steps"] = [{"at": iso(step.at), "label": defused(step.label)} for step in card.steps]
         return {k: v for k, v in out.items() if v is not None}
 
 

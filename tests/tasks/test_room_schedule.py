@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tasks.room import Cost, Machine, Pace, Paces, Waiting, Working, ceiling, cost, decide
+from app.tasks.pace import Pace, Paces
+from app.tasks.room import Cost, Machine, Waiting, Working, ceiling, cost, decide
 
 BIG = Machine(8, 64_000)
 SMALL = Cost(0.1, 32)

@@ -17,7 +17,7 @@ from store import events as ev
 from store.limits import PERMISSION_UNATTENDED_SECONDS
 from store.together import KeptTask
 from tests.session.kit import FakeTool, until
-from tests.together.kit import Chats, call, open_chats
+from tests.together.kit import Chats, Holds, call, open_chats
 
 
 def start(**args: Any) -> list[Any]:
@@ -269,6 +269,24 @@ async def test_status_tells_capacity_and_only_this_chats_tasks(tmp_path: Path) -
         assert chats.results(other) == [tools.NOT_STARTED_HERE]
 
 
+async def test_what_a_task_did_is_told_fifty_at_once_from_an_offset(tmp_path: Path) -> None:
+    async with open_chats(tmp_path, tools=[FakeTool("peek")]) as chats:
+        models(chats, *[[call("peek", {"text": str(n)})] for n in range(53)], ["Done."], [call("peek")], ["Again."])
+        here = await chats.new("Main", start(model="scripted:task"), ["ok"])
+        await chats.say(here, "go")
+        task = (await ended(chats, here)).task_id
+        await chats.session.do(cmd.DecideTask(task=task, action="continue", instructions="Once more."))
+        await until(lambda: card(chats, here).state == "done" and card(chats, here).summary == "Again.")
+        ask = [[call("task_status", {"id": task, **more})] for more in ({}, {"operations_offset": 50})]
+        chats.wires["scripted:Main"].add([call("task_status", {})], *ask, ["told"])
+        await chats.say(here, "how")
+        (plain,), (first,), (rest,) = (json.loads(r)["tasks"] for r in chats.results(here)[-3:])
+        assert plain["operations"] == first["operations"] == rest["operations"] == 54 and "steps" not in plain
+        assert [s["label"] for s in first["steps"]] == [f"peek {n}" for n in range(50)] and first["next_offset"] == 50
+        assert [s["label"] for s in rest["steps"]] == ["peek 50", "peek 51", "peek 52", "peek"]
+        assert "next_offset" not in rest and len(card(chats, here).steps) == 1
+
+
 async def test_a_deleted_chat_stops_its_tasks(tmp_path: Path) -> None:
     async def hold(args: Any, ctx: Any, call_id: str) -> str:
         await ctx.stop.wait()
@@ -281,8 +299,32 @@ async def test_a_deleted_chat_stops_its_tasks(tmp_path: Path) -> None:
         await until(lambda: chats.events(here, "task") and chats.events(card(chats, here).task_chat, "tool.started"))
         own = card(chats, here).task_chat
         await chats.session.do(cmd.Delete(chat=here))
-        await until(lambda: own not in chats.session.running())
+        assert own not in chats.session.running() and chats.store.summary(own) is None
         assert chats.store.kept(KeptTask) == []
+
+
+async def test_a_deleted_chats_ended_tasks_go_with_it_and_others_stay(tmp_path: Path) -> None:
+    async with open_chats(tmp_path) as chats:
+        models(chats, ["one"], ["two"], ["three"])
+        here = await chats.new("Main", start(model="scripted:task"), ["ok"])
+        other = await chats.new("Other", start(model="scripted:task"), ["ok"])
+        await chats.say(here, "go")
+        await chats.say(other, "go")
+        gone, stays = (await ended(chats, here)).task_chat, (await ended(chats, other)).task_chat
+        await chats.session.do(cmd.Delete(chat=here))
+        assert chats.store.summary(gone) is None and chats.store.summary(stays) is not None
+        assert [t.parent for t in chats.store.kept(KeptTask)] == [other]
+
+
+async def test_a_task_whose_own_chat_is_deleted_is_stopped_on_its_card(tmp_path: Path) -> None:
+    holds = Holds()
+    async with open_chats(tmp_path, tools=[holds.tool]) as chats:
+        models(chats, holds.step("x"))
+        here = await chats.new("Main", start(model="scripted:task"), ["ok"])
+        await chats.say_and_leave(here, "go")
+        await until(lambda: chats.events(here, "task") and chats.events(card(chats, here).task_chat, "tool.started"))
+        await chats.session.do(cmd.Delete(chat=card(chats, here).task_chat))
+        assert (await ended(chats, here)).state == "stopped" and chats.store.kept(KeptTask) == []
 
 
 def test_results_are_framed() -> None:

@@ -136,6 +136,7 @@ async def open_chats(
     ready: bool = True,
     routines: Any = None,
     files: bool = False,
+    machine: Machine = Machine(4),  # noqa: B008 - frozen
 ) -> AsyncIterator[Chats]:
     """A running session over the home `path`, with all of `app/together`; `files`: and the real file tools."""
     clock = ManualClock()
@@ -151,7 +152,7 @@ async def open_chats(
         store, clock, delivery, secrets.clean, snapshot=snapshot, processes=processes, own=(str(home),)
     )
     background, made = build_tasks(
-        store, clock, delivery, secrets.clean, home=home, reading=lambda: Machine(4), routines=routines
+        store, clock, delivery, secrets.clean, home=home, reading=lambda: machine, routines=routines
     )
     bounds = Bounds.of(home)
     tracker = ChangeTracker(store, home, bounds) if files else None

@@ -8,9 +8,10 @@ import pytest
 from widget_host import NOW, Host, drawn
 
 from store import events as ev
+from store.clock import ManualClock
 from store.limits import CARD_DEAF_SECONDS
 from store.rows import MessageRow, OtherChatsRow, TaskRow, WaitRow
-from widgets.rows import ActingRow, ChatMessageCard, OtherChatsLook, TaskCard, WaitingRow
+from widgets.rows import ActingRow, ChatMessageCard, OtherChatsLook, TaskCard, WaitingRow, task_card
 
 ASKING = {"permission_id": "p", "summary": "Run x"}
 PARTS = ({"name": "a", "state": "failed"}, {"name": "b", "state": "passed"})
@@ -122,6 +123,25 @@ def test_each_state_of_a_wait_is_in_words(row: WaitRow, says: list[str]) -> None
 def test_each_state_of_a_task_is_in_words(row: TaskRow, says: list[str]) -> None:
     text = shown(TaskCard(row))
     assert all(words in text for words in says)
+
+
+@pytest.mark.parametrize(
+    ("times", "says"),
+    [
+        ({"retry_at": 120_500}, "It waits · trying again in 20 s"),
+        ({"expected_at": 100_000 + 180_000}, "It waits · likely in about 3 min"),
+        ({"expected_at": 100_000 + 29_000}, "It waits"),
+        ({"retry_at": 99_000, "expected_at": 160_000}, "It waits · likely in about 1 min"),
+        ({}, "It waits"),
+    ],
+)
+def test_a_task_that_waits_says_when_it_begins_as_far_as_that_is_known(
+    times: dict[str, int], says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_card, "SYSTEM", ManualClock(100_000))
+    why = ev.TaskWaiting(reason="provider", words="It waits", **times)  # type: ignore[arg-type]
+    lines = [line.strip() for line in shown(TaskCard(task("queued", waiting=why.model_dump()))).splitlines()]
+    assert says in lines
 
 
 async def test_letters_act_only_on_the_focused_row_and_past_its_grace() -> None:

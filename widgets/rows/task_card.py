@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from textual.timer import Timer
+
+from store.clock import Clock, SystemClock
 from store.rows import AnyRow, TaskRow
 from store.text import safe_text
 from widgets.line import Line, Piece, spread, wrap
@@ -32,6 +35,8 @@ MARKS: Final = {
     "interrupted": (STOPPED, "warn"),
 }
 GOING: Final = ("queued", "running", "needs-you")
+GUESSED_MS: Final = 30_000
+SYSTEM: Final = SystemClock()
 
 
 class TaskCard(ActingRow):
@@ -44,6 +49,41 @@ class TaskCard(ActingRow):
         super().__init__(model.key)
         self.model = model
         self.opened = False
+        self._timer: Timer | None = None
+        self._told = ""
+
+    def on_mount(self) -> None:
+        """Count on while it waits."""
+        super().on_mount()
+        self._watch()
+
+    def _watch(self) -> None:
+        task = self.model.task
+        counts = (
+            task is not None and task.waiting is not None and bool(task.waiting.retry_at or task.waiting.expected_at)
+        )
+        if counts and self._timer is None and self.is_attached:
+            self._timer = self.set_interval(1, self._count)
+        elif not counts and self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
+    def _count(self) -> None:
+        if self.is_on_screen and self._when() != self._told:
+            self.changed()
+
+    def _when(self) -> str:
+        """When it begins, as far as that is known; a guess only where it is half a minute away or more."""
+        task = self.model.task
+        if task is None or task.state != "queued" or task.waiting is None:
+            return ""
+        clock: Clock = getattr(self.app, "clock", SYSTEM) if self.is_attached else SYSTEM
+        now, why = clock.now_ms(), task.waiting
+        if why.retry_at is not None and why.retry_at > now:
+            return f"trying again in {lasted(max(1_000, why.retry_at - now))}"
+        if why.expected_at is not None and why.expected_at - now >= GUESSED_MS:
+            return f"likely in about {lasted(why.expected_at - now)}"
+        return ""
 
     def show(self, model: AnyRow) -> None:
         """Take the task as it is now."""
@@ -51,6 +91,7 @@ class TaskCard(ActingRow):
             before, self.model = self.model.task, model
             if model.task and model.task.asking and not (before and before.asking == model.task.asking):
                 self.hears_late()
+            self._watch()
             self.changed()
 
     def make(self, width: int) -> list[Line]:
@@ -93,7 +134,9 @@ class TaskCard(ActingRow):
                 out += self._line(safe_text(task.asking.preview, limit=2_000), width)
             return out
         if task.state == "queued" and task.waiting is not None:
-            return self._line(safe_text(task.waiting.words, one_line=True, limit=300), width)
+            self._told = self._when()
+            words = safe_text(task.waiting.words, one_line=True, limit=300)
+            return self._line(words + (f" · {self._told}" if self._told else ""), width)
         if task.state in GOING:
             return self._line(safe_text(task.current, one_line=True, limit=240), width) if task.current else []
         text = task.summary or task.error or task.note
