@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import random
 import subprocess
 import time
@@ -20,7 +19,6 @@ from tests.e2e.headless_client import SHOAL, environment, shoal
 
 CORPORA = Path(__file__).parents[1] / "corpora"
 BIDI = "\u202a\u202b\u202d\u202e\u2066\u2067"
-SOAK = bool(os.environ.get("SHOAL_SOAK"))
 
 
 def write(path: Path, chats: int, messages: int, words: int) -> Path:
@@ -52,10 +50,16 @@ def counts(home: Path) -> list[int]:
         store.close()
 
 
-def test_a_killed_import_leaves_whole_chats_and_run_again_completes_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "waits",
+    [(0.3, 0.7, 1.0, 1.3), pytest.param(tuple(0.3 + 0.1 * n for n in range(24)), marks=pytest.mark.soak)],
+)
+def test_a_killed_import_leaves_whole_chats_and_run_again_completes_them(
+    tmp_path: Path, waits: tuple[float, ...]
+) -> None:
     home, path = tmp_path / "home", write(tmp_path / "in.jsonl", 60, 40, 800)
     part = 0
-    for wait in (0.3, 0.7, 1.0, 1.3, *((0.5 + 0.1 * n for n in range(20)) if SOAK else ())):
+    for wait in waits:
         process = subprocess.Popen([*SHOAL, "import", str(path)], env=environment(home), stdout=subprocess.DEVNULL)
         time.sleep(wait)
         process.kill()
@@ -71,12 +75,15 @@ def test_a_killed_import_leaves_whole_chats_and_run_again_completes_them(tmp_pat
     assert report.new_chats == 60 - part and counts(home) == [40] * 60
 
 
-def test_a_large_file_is_imported_in_bounded_memory(tmp_path: Path) -> None:
-    chats = 400 if SOAK else 12
+@pytest.mark.parametrize(
+    ("chats", "long_line"),
+    [(12, 24), pytest.param(1_900, 100, marks=pytest.mark.soak)],  # 40 MB, and 2 GB; the one long line in MB
+)
+def test_a_large_file_is_imported_in_bounded_memory(tmp_path: Path, chats: int, long_line: int) -> None:
     path = write(tmp_path / "in.jsonl", chats, 200, 900)
     with path.open("a") as file:
         file.write('{"type":"message","id":"long","chat":"k/s1","seq":900,"role":"you","text":"')
-        for _ in range(100 if SOAK else 24):
+        for _ in range(long_line):
             file.write("lorem ipsum " * 87_381)
         file.write('"}\n')
     # VmHWM is the process's own peak; ru_maxrss would carry the test runner's over the exec
