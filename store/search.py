@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from store import answers, db, query, said
+from store import answers, db, index, nearness, query, said
 from store.clock import Clock, SystemClock
 from store.index import Spans
 from store.index_pace import Pace
@@ -127,6 +127,7 @@ class SearchService:
         if parsed.too_short:
             return SearchAnswer(self._views.clean(parsed.text), "too-short", cut=parsed.cut)
         found = core.run(parsed, filters, typing=asked.typing)
+        found = nearness.together(found, parsed, lambda ids: index.texts_by_id(core.conn, ids))
         answer = answers.answer(core, asked, parsed, found, self._views)
         return replace(answer, took_ms=(time.perf_counter() - started) * 1000)
 
