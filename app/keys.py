@@ -20,6 +20,7 @@ Where = Literal[
     "search",
     "activity",
     "memories",
+    "passwords",
 ]
 
 
@@ -40,7 +41,7 @@ class Key:
         return self.keys.split(",")[0]
 
 
-_EVERYWHERE, _CHATS, _LEADER, _WRITE, _LIST, _READ, _CARD, _SEARCH, _ACTIVITY, _MEMORIES = (
+_EVERYWHERE, _CHATS, _LEADER, _WRITE, _LIST, _READ, _CARD, _SEARCH, _ACTIVITY, _MEMORIES, _PASSWORDS = (
     "Everywhere",
     "Chats and columns",
     "After F8",
@@ -51,6 +52,7 @@ _EVERYWHERE, _CHATS, _LEADER, _WRITE, _LIST, _READ, _CARD, _SEARCH, _ACTIVITY, _
     "Search",
     "Activity",
     "Memories",
+    "Passwords",
 )
 
 KEYS: Final[tuple[Key, ...]] = (
@@ -90,6 +92,7 @@ KEYS: Final[tuple[Key, ...]] = (
     Key("chat.queue", "e", "Edit what waits to be sent", _LEADER, "leader", "edit_queue"),
     Key("chat.copy", "c", "Copy the last answer", _LEADER, "leader", "copy_answer"),
     Key("memories.open", "m", "Memories: what is remembered", _LEADER, "leader", "memories"),
+    Key("passwords.open", "w", "Passwords: their names", _LEADER, "leader", "passwords"),
     Key("list.focus", "b", "Go to the chat list", _LEADER, "leader", "focus_list"),
     Key("composer.focus", "i", "Go to the message box", _LEADER, "leader", "focus_composer"),
     Key("composer.send", "enter", "Send; while a reply is written, queue", _WRITE, "composer"),
@@ -121,7 +124,7 @@ KEYS: Final[tuple[Key, ...]] = (
     Key("row.undo", "u", "Undo or redo", _READ, "row"),
     Key("row.pass-on", "p", "Pass a held message on", _READ, "row"),
     Key("row.dismiss", "x", "Dismiss a held message", _READ, "row"),
-    Key("row.goto", "o", "Open the chat a card is about", _READ, "row"),
+    Key("row.goto", "o", "Open what a card is about", _READ, "row"),
     Key("row.inbound", "i", "Messages from other chats: let in, hold, turn away", _READ, "row"),
     Key("row.check", "c", "Look now at what is waited for", _READ, "row"),
     Key("row.start-now", "g", "Start a task now", _READ, "row"),
@@ -151,6 +154,11 @@ KEYS: Final[tuple[Key, ...]] = (
     Key("memories.chat", "o", "Open the chat it came from", _MEMORIES, "memories", "chat"),
     Key("memories.words", "tab,slash", "Words to look for, and back", _MEMORIES, "memories", "words"),
 )
+    Key("passwords.add", "a", "Add one", _PASSWORDS, "passwords", "add"),
+    Key("passwords.remove", "x,delete", "Remove it (asks first)", _PASSWORDS, "passwords", "remove"),
+    Key("passwords.unlock", "u", "Unlock them", _PASSWORDS, "passwords", "unlock"),
+    Key("passwords.passphrase", "p", "A passphrase, or another", _PASSWORDS, "passwords", "passphrase"),
+    Key("passwords.lock", "l", "Lock them", _PASSWORDS, "passwords", "lock"),
 
 BY_ID: Final[Mapping[str, Key]] = {key.id: key for key in KEYS}
 
@@ -166,6 +174,7 @@ _TOGETHER: Final[tuple[frozenset[Where], ...]] = (
     frozenset({"app", "activity"}),
     frozenset({"app", "memories"}),
     frozenset({"leader"}),
+    frozenset({"app", "passwords"}),
 )
 _TYPED: Final = frozenset({"app", "deck", "composer", "search", "activity"})  # where letters are needed for writing
 _LEGAL = re.compile(r"(?:(?:ctrl|alt|shift|super|meta|hyper)\+)*(?:[A-Za-z0-9]|[a-z][a-z0-9_]+)\Z")

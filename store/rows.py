@@ -216,7 +216,7 @@ def _next_row(old: AnyRow | None, key: str, stored: ev.Stored) -> AnyRow | None:
         case ev.PermissionResolved() as e:
             return replace(old, decision=e.decision) if isinstance(old, PermissionRow) else None
         case ev.Notice() as e:
-            return NoticeRow(key, at, seq, e.text, e.level)
+            return NoticeRow(key, at, seq, e.text, e.level, code=e.code)
         case ev.ContextCompacted() as e:
             return NoticeRow(
                 key, at, seq, f"Summarised {e.messages} earlier messages for the model; they stay searchable"

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from textual import on
+
 from app.keys import BY_ID, show
 from app.screens.deck_moves import DeckMoves
+from store.events import VAULT_LOCKED
 from store.limits import ESC_TWICE_SECONDS
 from widgets.chat_list import ChatList
+from widgets.rows.notice_row import Notice
 
 if TYPE_CHECKING:
     from app.screens.activity_screen import Went
@@ -59,6 +63,19 @@ class DeckActions(DeckMoves):
 
         if not isinstance(self.app.screen, MemoriesScreen):
             self.app.push_screen(MemoriesScreen(self.services), self._went)
+
+    def action_passwords(self, *, unlock: bool = False) -> None:
+        """Leader w, `/passwords`."""
+        from app.screens.passwords_screen import PasswordsScreen
+
+        if not isinstance(self.app.screen, PasswordsScreen):
+            self.app.push_screen(PasswordsScreen(self.services, unlock=unlock))
+
+    @on(Notice.Opened)
+    def _open_noticed(self, event: Notice.Opened) -> None:
+        event.stop()
+        if event.code == VAULT_LOCKED:
+            self.action_passwords(unlock=True)
 
     def action_help(self) -> None:
         """F1."""

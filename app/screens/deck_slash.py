@@ -42,6 +42,7 @@ class DeckSlash(DeckActions):
             "export": lambda: self.run_later(export_chat(self, chat, argument)),
             "import": lambda: self.run_later(import_file(self, argument)),
             "memory": self.action_memories,
+            "passwords": self.action_passwords,
             "close": self.action_close_column,
             "theme": lambda: self._theme(argument),
             "settings": self.action_settings,

@@ -25,6 +25,7 @@ _ORDER = (
     "Search",
     "Activity",
     "Memories",
+    "Passwords",
     "After F8",
     "Rows",
     "In the message box",

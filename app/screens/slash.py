@@ -40,6 +40,7 @@ SLASHES: Final[tuple[Slash, ...]] = (
     Slash("export", "Write to a file", "md json html, FILE"),
     Slash("import", "Take chats in", "FILE", needs=True),
     Slash("memory", "What is remembered"),
+    Slash("passwords", "Their names; add, remove"),
     Slash("close", "Close this column"),
     Slash("theme", "The colours", "NAME"),
     Slash("settings", "Settings"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from app import commands as cmd
-from app.guard.vault import VaultProblem
+from app.guard.vault_places import VaultProblem
 from app.session.desk import refuse
 
 

@@ -9,9 +9,11 @@ from typing import Final, Literal
 from pydantic import BaseModel, Field
 
 from app.guard.may import may_look
-from app.guard.vault import HandedOut, Vault, VaultProblem
+from app.guard.vault import HandedOut, Vault
+from app.guard.vault_places import VaultLocked, VaultProblem
 from app.ports import CallFacts, ToolOutcome, TurnContext
 from app.tools.base import ToolArgs
+from store.events import VAULT_LOCKED, Notice
 from store.limits import VAULT_NAME_CHARS
 from store.text import safe_name
 
@@ -27,6 +29,11 @@ NOT_FOR_OTHERS = (
 NONE_KEPT = "The vault is empty. The person can put a password in it; don't ask for it in the chat."
 NO_SUCH = "There is no password “{name}”. {listed}"
 LISTED = "The vault has: {names}."
+LOCKED = (
+    "The passwords are locked, so nothing was handed out. The person was shown how to unlock them: ask for nothing in "
+    "the chat, and call use_password again once they say that it is done."
+)
+TOLD_LOCKED = "The passwords are locked, so none was handed out."
 READY = "“{name}” is in ${into} for your next command, and only for that one. Its value is never shown to you."
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z")
 _TELLING: Final = re.compile(
@@ -87,6 +94,9 @@ class UsePassword:
             if value is None:
                 listed = self._listed(await self._vault.names())
                 return ToolOutcome(NO_SUCH.format(name=self._named(args), listed=listed), ok=False)
+        except VaultLocked:  # the person is told where they look, with the key that opens it; once a turn
+            told = Notice(notice_id=f"vault-{ctx.turn_id}", text=TOLD_LOCKED, level="warning", code=VAULT_LOCKED)
+            return ToolOutcome(LOCKED, ok=False, events=(told,))
         except VaultProblem as error:
             return ToolOutcome(str(error), ok=False)
         self._handed.hand(ctx.chat, ctx.turn_id, args.into, value)

@@ -20,6 +20,7 @@ from .base import (
     UnknownEvent,
 )
 from .chat import (
+    VAULT_LOCKED,
     ChatArchived,
     ChatCreated,
     ChatForked,
@@ -110,6 +111,7 @@ def event_from(body: Mapping[str, Any]) -> Event:
 
 __all__ = [
     "EVENT_TYPES",
+    "VAULT_LOCKED",
     "AssistantDone",
     "Attachment",
     "CallMade",

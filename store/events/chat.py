@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from .base import ChatStatus, Event, Mode, Part
+
+VAULT_LOCKED: Final = "vault-locked"  # a notice's code: the vault's passphrase is wanted
 
 
 class Origin(Part):
@@ -13,6 +15,7 @@ class Origin(Part):
     kind: Literal["channel", "routine", "task", "client", "peer", "artifact", "import"]
     name: str = ""  # the program, channel or routine, in words
     ref: str | None = None  # its id there
+    chat: str | None = None  # of a task: the chat that started it
 
 
 class ChatCreated(Event):
@@ -99,3 +102,4 @@ class Notice(Event):
     notice_id: str
     text: str
     level: Literal["info", "warning", "error"] = "info"
+    code: str | None = None  # what can be done about it, such as VAULT_LOCKED

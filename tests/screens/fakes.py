@@ -24,6 +24,7 @@ from app.commands import (
     Stop,
 )
 from app.guard.redactor import Redactor
+from app.guard.vault import Vault
 from app.paths import Home
 from app.settings import Settings
 from app.tools.memory.book import MemoryBook
@@ -250,6 +251,7 @@ class FakeServices:
     session: FakeSession
     search: FakeSearch
     memories: MemoryBook
+    vault: Vault
     catalogue: Any = None
     wires: Any = None
     redactor: Redactor = field(default_factory=Redactor)
@@ -286,4 +288,5 @@ def fake_services(root: Path, settings: Settings | None = None, clock: ManualClo
     store = Store(home.store, clock)
     book = MemoryBook(store, MemoryFiles(home.memories))
     book.start()
-    return FakeServices(home, settings or Settings(), clock, store, FakeSession(store), FakeSearch(store), book)
+    vault = Vault(home.vault, Redactor(), {"SHOAL_VAULT": "file"})
+    return FakeServices(home, settings or Settings(), clock, store, FakeSession(store), FakeSearch(store), book, vault)

@@ -28,6 +28,7 @@ from tests.screens.seeded_explorer import FIRST, SECOND, THIRD, explored
 from tests.screens.seeded_hands import HANDS, hands
 from tests.screens.seeded_together import CARDS, LOGIN, NOTES, together
 from widgets.rows.change_row import Change
+from widgets.rows.notice_row import Notice
 from widgets.rows.other_chats_look import OtherChatsLook
 from widgets.rows.task_card import TaskCard
 
@@ -245,6 +246,41 @@ async def no_memories(pilot: Pilot[int], deck: DeckScreen) -> None:
     await pilot.press("f8", "m")
 
 
+async def passwords(pilot: Pilot[int], deck: DeckScreen) -> None:
+    """Their names."""
+    await deck.services.vault.set_passphrase("correct horse")
+    for name in ("Deploy key", "Registry token", "Staging database"):
+        await deck.services.vault.put(name, "never-shown-anywhere")
+    await pilot.press("f8", "w")
+    await settled(pilot)
+    await pilot.press("down")
+
+
+async def no_passwords(pilot: Pilot[int], deck: DeckScreen) -> None:
+    """None is kept."""
+    await pilot.press("f8", "w")
+
+
+async def add_password(pilot: Pilot[int], deck: DeckScreen) -> None:
+    """The first one, before which a passphrase may be set."""
+    await no_passwords(pilot, deck)
+    await settled(pilot)
+    await pilot.press("a")
+    await settled(pilot)
+    await pilot.press(*"horse", "enter", *"house", "enter")
+
+
+async def locked(pilot: Pilot[int], deck: DeckScreen) -> None:
+    """A reply wanted one while they were locked; o on its row asks for the passphrase."""
+    await deck.services.vault.set_passphrase("correct horse")
+    await deck.services.vault.lock()
+    row = next(r for r in deck.query(Notice) if r.model.code)
+    row.focus()
+    await pilot.press("o")
+    await settled(pilot)
+    await pilot.press(*"mouse", "enter")
+
+
 SCENES: dict[str, Scene] = {
     "deck": Scene(nothing),
     "search": Scene(search),
@@ -263,6 +299,12 @@ SCENES: dict[str, Scene] = {
     "memories-narrow": Scene(memories, size=(80, 24), columns=HANDED),
     "memories-100": Scene(memories, size=(100, 30), columns=HANDED),
     "memories-none": Scene(no_memories, size=(100, 30), empty=True),
+    "passwords": Scene(passwords, size=(140, 40), columns=HANDED),
+    "passwords-narrow": Scene(passwords, size=(80, 24), columns=HANDED),
+    "passwords-none": Scene(no_passwords, size=(100, 30), columns=HANDED),
+    "passphrase": Scene(add_password, size=(100, 30), columns=HANDED),
+    "locked": Scene(locked, size=(100, 30), columns=HANDED),
+    "locked-row": Scene(nothing, size=(80, 24), columns=HANDED),
     "delete": Scene(delete, size=(132, 36)),
     "together": Scene(cards, columns=TOGETHER, size=(160, 46)),
     "explorer": Scene(nothing, columns=EXPLORED, size=(160, 42)),

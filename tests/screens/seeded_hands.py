@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from app.tools.passwords import TOLD_LOCKED
 from store import events as ev
 from store.log import Batch, NewEvent
 from store.memory import Memory
@@ -68,6 +69,7 @@ def hands(services: FakeServices) -> None:
         (70, ev.ProcessStarted(process_id="pr_2", command="npm test -- --watch", folder="~/web")),
         (61, ev.ProcessEnded(process_id="pr_2", exit_code=1)),
         (3, ev.FilesChanged(change_id="fc_h1", label="Edited 3 files", files=files)),
+        (2, ev.Notice(notice_id="vault-t_1", text=TOLD_LOCKED, level="warning", code=ev.VAULT_LOCKED)),
         (1, ev.AssistantDone(message_id="m_h2", text="The cookie is `lax` now, and a test keeps it so.")),
     ]
     services.store.commit_sync(Batch([NewEvent(HANDS, event, now - back * MINUTE) for back, event in events]))

@@ -14,9 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.guard import vault as v
+from app.guard import vault as vault_room
+from app.guard import vault_places as v
 from app.guard.redactor import Redactor
-from app.guard.vault import FileBackend, HandedOut, KeyringBackend, Vault, VaultProblem
+from app.guard.vault import HandedOut, Vault, VaultState
+from app.guard.vault_places import FileBackend, KeyringBackend, VaultLocked, VaultProblem
 
 VALUE = "quite-Ordinary/words+77"
 
@@ -149,7 +151,7 @@ async def test_a_keyring_holds_the_values_and_the_file_only_their_names(tmp_path
 
 
 async def test_a_keyring_that_never_answers_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(v, "VAULT_SECONDS", 0.05)
+    monkeypatch.setattr(vault_room, "VAULT_SECONDS", 0.05)
 
     def never() -> Any:
         import time
@@ -231,3 +233,75 @@ async def test_no_log_line_has_a_value(tmp_path: Path, caplog: pytest.LogCapture
             backend.get(VALUE)
         await made(tmp_path).put("k", VALUE)
     assert VALUE not in caplog.text
+
+
+async def test_a_passphrase_is_set_locked_and_unlocked_again_in_one_run(tmp_path: Path) -> None:
+    redactor = Redactor()
+    vault = made(tmp_path, redactor)
+    assert await vault.state() == VaultState("new")
+    await vault.put("k", VALUE)
+    assert await vault.state() == VaultState("key-file", False, ("k",))
+    await vault.set_passphrase("correct horse")
+    assert [p.name for p in (tmp_path / "vault").iterdir()] == ["vault.json"]
+    assert await vault.state() == VaultState("passphrase", False, ("k",))
+    await vault.lock()
+    assert await vault.state() == VaultState("passphrase", True)
+    with pytest.raises(VaultLocked):
+        await vault.get("k")
+    with pytest.raises(VaultLocked, match="isn't the vault's passphrase"):
+        await vault.unlock("correct mouse")
+    assert (await vault.state()).locked
+    await vault.unlock("correct horse")
+    assert await vault.get("k") == VALUE
+
+
+async def test_another_passphrase_takes_the_place_of_the_first(tmp_path: Path) -> None:
+    vault = made(tmp_path)
+    await vault.set_passphrase("first one")
+    await vault.put("k", VALUE)
+    await vault.set_passphrase("second one")
+    again = made(tmp_path)
+    with pytest.raises(VaultLocked):
+        await again.unlock("first one")
+    await again.unlock("second one")
+    assert await again.names() == ["k"]
+
+
+async def test_unlocking_hides_every_value_from_then_on(tmp_path: Path) -> None:
+    await made(tmp_path, SHOAL_VAULT_PASSPHRASE="correct horse").put("k", VALUE)
+    redactor = Redactor()
+    vault = made(tmp_path, redactor)
+    await vault.start()  # locked: nothing is known
+    assert VALUE in redactor.clean(f"it is {VALUE}")
+    await vault.unlock("correct horse")
+    assert VALUE not in redactor.clean(f"it is {VALUE}")
+    await vault.lock()
+    assert VALUE not in redactor.clean(f"it is {VALUE}")
+
+
+async def test_a_locked_vault_takes_no_other_passphrase_and_a_short_one_is_refused(tmp_path: Path) -> None:
+    await made(tmp_path, SHOAL_VAULT_PASSPHRASE="correct horse").put("k", VALUE)
+    vault = made(tmp_path)
+    with pytest.raises(VaultLocked):
+        await vault.set_passphrase("another one")
+    with pytest.raises(VaultProblem, match="8 characters"):
+        await vault.set_passphrase("short")
+
+
+async def test_a_wrong_passphrase_of_the_environment_leaves_it_locked_until_the_right_one(tmp_path: Path) -> None:
+    await made(tmp_path, SHOAL_VAULT_PASSPHRASE="correct horse").put("k", VALUE)
+    vault = made(tmp_path, SHOAL_VAULT_PASSPHRASE="wrong")
+    assert await vault.state() == VaultState("passphrase", True)
+    await vault.unlock("correct horse")
+    assert await vault.state() == VaultState("passphrase", False, ("k",))
+
+
+async def test_without_a_passphrase_there_is_nothing_to_lock_and_a_keyring_has_its_own(tmp_path: Path) -> None:
+    with pytest.raises(VaultProblem, match="can't be locked"):
+        await made(tmp_path).lock()
+    ringed = Vault(tmp_path / "ringed", Redactor(), {}, find_keyring=Ring)
+    await ringed.put("k", VALUE)
+    assert await ringed.state() == VaultState("keyring", False, ("k",))
+    for ask in (ringed.lock, lambda: ringed.unlock("correct horse"), lambda: ringed.set_passphrase("correct horse")):
+        with pytest.raises(VaultProblem, match="keyring"):
+            await ask()
