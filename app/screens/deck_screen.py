@@ -44,8 +44,11 @@ class DeckScreen(DeckTogether):
 
     def __init__(self, services: Services) -> None:
         super().__init__(services)
-        covered = lambda: not self.is_current  # noqa: E731 - a question, not a function of its own
-        self.frames = Frames(self.session.bus, self.draw, self.session.live_text, covered=covered)
+        self.frames = Frames(self.session.bus, self.draw, self.session.live_text, covered=self._is_covered)
+
+    def _is_covered(self) -> bool:
+        """Another screen has the keys (`is_current` also holds for one that shows through it)."""
+        return self.app.screen is not self
 
     def compose(self) -> ComposeResult:
         """From top to bottom, left to right."""
@@ -57,7 +60,6 @@ class DeckScreen(DeckTogether):
 
     async def on_mount(self) -> None:
         """Read the chats, restore the deck, then follow the log."""
-        self.frames = Frames(self.session.bus, self.draw, self.session.live_text, covered=lambda: not self.is_current)
         self.tasks.spawn(self.frames.run(), "frames")
         self._listen_to_store()
         self.chats = {s.id: s for s in await self.store.read(self.store.summaries)}

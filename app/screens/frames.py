@@ -14,7 +14,7 @@ from store.rows import SaidRow
 if TYPE_CHECKING:
     from app.session.bus import Bus, Lagged, Live
 
-COVERED_SECONDS = 2.0  # between two frames under another screen, where nobody reads them
+COVERED_SECONDS = 1.0  # between two frames under another screen: typing there comes first
 Key = tuple[str, str]  # chat, message id
 
 

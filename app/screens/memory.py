@@ -20,6 +20,8 @@ class Memory:
     def __init__(self, store: Store, tasks: TaskSet, trouble: Callable[[str], None]) -> None:
         self._store, self._tasks, self._trouble = store, tasks, trouble
         self._waiting: dict[tuple[str, str], Any] = {}
+        self._writing: dict[tuple[str, str], Any] = {}  # on its way into the store
+        self._turn = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
         self._told = False
 
@@ -38,27 +40,31 @@ class Memory:
 
     def read(self, chat: str, key: str) -> Any:
         """A kept value, None when there is none."""
-        if (chat, key) in self._waiting:
-            return self._waiting[(chat, key)]
+        for newer in (self._waiting, self._writing):
+            if (chat, key) in newer:
+                return newer[(chat, key)]
         return self._store.state(chat, key)
 
     def _later(self) -> None:
         self._tasks.spawn(self.flush(), "keep")
 
     async def flush(self) -> None:
-        """Write what waits now."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        waiting, self._waiting = self._waiting, {}
-        if not waiting:
-            return
-        changes = [KeepState(chat, key, value) for (chat, key), value in waiting.items()]
-        try:
-            await self._store.commit(Batch(changes=changes))
-            self._told = False
-        except StoreError as error:
-            self._waiting = waiting | self._waiting
-            if not self._told:
-                self._told = True
-                self._trouble(str(error))
+        """Write what waits now; all that was kept before is in the store when this returns."""
+        async with self._turn:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            self._writing, self._waiting = self._waiting, {}
+            if not self._writing:
+                return
+            changes = [KeepState(chat, key, value) for (chat, key), value in self._writing.items()]
+            try:
+                await self._store.commit(Batch(changes=changes))
+                self._told = False
+            except StoreError as error:
+                self._waiting = self._writing | self._waiting
+                if not self._told:
+                    self._told = True
+                    self._trouble(str(error))
+            finally:
+                self._writing = {}

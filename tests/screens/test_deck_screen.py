@@ -68,6 +68,24 @@ async def test_deltas_are_shown_as_they_come_and_replaced_by_the_whole(services:
         assert row is not None and not getattr(row, "live", True)
 
 
+async def test_under_the_search_the_columns_are_drawn_seldom_and_whole_again_after_it(services: FakeServices) -> None:
+    async with running(services) as (pilot, deck):
+        await pilot.press(*"go", "enter")
+        await until(pilot, lambda: said(deck) == ["go"])
+        chat, text, draws = deck.deck.focused or "", "", []
+        draw = deck.frames._draw
+        deck.frames._draw = lambda frame: (draws.append(bool(frame.streams)), draw(frame))
+        await pilot.press("ctrl+k")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SearchScreen))
+        for n in range(40):
+            services.session.bus.delta(chat, "m1", len(text), f"w{n} ")
+            text += f"w{n} "
+            await pilot.pause(0.01)
+        assert sum(draws) <= 2  # it would be about ten uncovered
+        await pilot.press("escape")
+        await until(pilot, lambda: said(deck) == ["go", text.strip()] or said(deck) == ["go", text])
+
+
 async def test_a_message_sent_while_it_works_waits_above_the_box(services: FakeServices) -> None:
     async with running(services) as (pilot, deck):
         await pilot.press(*"first", "enter")
