@@ -13,7 +13,7 @@ from app.history.explorer.entitlement import Consents, Entitlements
 from app.history.explorer.evidence import Registry
 from app.history.explorer.explore import Explored, Explorer
 from app.history.surface import SurfaceGate
-from app.ports import TurnContext
+from app.ports import TurnContext, Wires
 from app.providers.scripted import ScriptedWire, ScriptedWires
 from store import events as ev
 from store.clock import ManualClock
@@ -32,7 +32,15 @@ def clean(text: str) -> str:
 class Kit:
     """A home of planted chats, and an explorer on it."""
 
-    def __init__(self, folder: Path, events: list[NewEvent], *, engine: str = "offline", steps: Any = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        events: list[NewEvent],
+        *,
+        engine: str = "offline",
+        steps: Any = (),
+        wires: Wires | None = None,
+    ) -> None:
         self.clock = ManualClock()
         self.store = Store.open(folder, self.clock)
         asking = NewEvent(ASKING, ev.ChatCreated(title="The one that asks", folder=PROJECT, model="scripted:main"))
@@ -44,7 +52,7 @@ class Kit:
         )
         self.search.start_sync()
         self.wire = ScriptedWire(steps)
-        wires = ScriptedWires({ENGINE: self.wire})
+        wires = wires or ScriptedWires({ENGINE: self.wire})
         self.entitlements = Entitlements("pro", engine, frozenset(), wires)
         self.consents = Consents({"explore_chat_history": "always", "read_chat": "ask"})
         self.gate = SurfaceGate("explorer", pro=lambda ctx: self.entitlements.whole().pro, consent=self.consents.of)
@@ -52,8 +60,8 @@ class Kit:
             self.store, self.search, self.clock, wires, clean, self.entitlements, self.gate, self.consents
         )
 
-    def context(self, **more: Any) -> TurnContext:
-        return TurnContext(ASKING, "r_1", "auto", None, (), folder=PROJECT, **more)
+    def context(self, chat: str = ASKING, **more: Any) -> TurnContext:
+        return TurnContext(chat, "r_1", "auto", None, (), folder=PROJECT, **more)
 
     async def explore(self, query: str) -> Explored:
         return await self.explorer.run(self.context(), query, "t_1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from store import events as ev
@@ -22,6 +22,8 @@ class Case:
     query: str
     canaries: tuple[str, ...] = ()
     both: tuple[str, ...] = ()  # the two sides of a conflict
+    chat: str = ""  # the asking chat, where it is one of the planted ones
+    gold: frozenset[tuple[str, str]] = frozenset()  # chats and messages that have a canary
 
 
 @dataclass
@@ -48,6 +50,28 @@ class Planted:
             self.events.append(NewEvent(chat, said, at + n * 60_000))
         return chat
 
+    def gold(self, canaries: tuple[str, ...]) -> frozenset[tuple[str, str]]:
+        """Where they were said."""
+        said = [(e.chat, e.event) for e in self.events if isinstance(e.event, ev.UserMessage | ev.AssistantDone)]
+        return frozenset((chat, e.message_id) for chat, e in said if any(c in e.text for c in canaries))
+
+    def long(self, number: int, question: str, fact: str) -> str:
+        """A long chat of the project whose beginning, with the question and the fact in it, was summarised away."""
+        early = [f"Small matter {number}.{n} is settled." for n in range(28)]
+        early[8 + number : 8 + number] = [question, fact]
+        chat = self.chat(f"Long {number}", *early, day=70 + number)
+        cut = ev.ContextCompacted(
+            compact_id=f"k_{self.count:05}",
+            summary="Many small matters were settled.",
+            through_seq=len(early),  # the chat's first event has the number 0
+            messages=len(early),
+        )
+        self.events.append(NewEvent(chat, cut, BEGAN + (70 + number) * DAY + DAY // 2))
+        for n in range(4):
+            later = ev.UserMessage(message_id=f"m_{self.count:05}y{n}", text=f"Later matter {number}.{n}.")
+            self.events.append(NewEvent(chat, later, BEGAN + (71 + number) * DAY + n))
+        return chat
+
 
 TOPICS = (
     ("payment retries", "How often should the payment retries run?", "Retry payments every 90 seconds, nine times"),
@@ -66,8 +90,8 @@ TOPICS = (
 LONG = "We went through many small things first, none of which matter for this and all of which were settled long ago. "
 
 
-def plant(noise: int = 2_000, seed: int = 7) -> Planted:
-    """At least 60 questions of every kind, among `noise` chats of other matters (and other projects)."""
+def plant(noise: int = 2_000, seed: int = 7, lines: int = 2) -> Planted:
+    """At least 60 questions of every kind, among `noise` chats of `lines` on other matters (and of other projects)."""
     p, chance = Planted(), random.Random(seed)
     for n, (topic, question, fact) in enumerate(TOPICS):
         canary = f"{chance.choice(BIRDS)}-{chance.randint(100, 999)}"
@@ -108,17 +132,23 @@ def plant(noise: int = 2_000, seed: int = 7) -> Planted:
     for n, (topic, question, fact) in enumerate(ELSEWHERE):
         p.chat(f"About {topic}", question, f"{fact} (SECRET-{n}).", folder=OTHER, day=n)
         p.cases.append(Case("other project", f"What did we decide about {topic}?"))
+    for n, (topic, question, fact) in enumerate(COMPACTED):  # known only to a long chat that was summarised
+        canary = f"{chance.choice(BIRDS)}-{chance.randint(100, 999)}"
+        long = p.long(n, question, f"{fact} ({canary}).")
+        p.cases.append(Case("compacted", f"What did we decide about {topic}?", (canary,), chat=long))
     p.cases += [Case("no match", query) for query in NEVER]
+    p.cases = [replace(case, gold=p.gold(case.canaries)) for case in p.cases]
     for n in range(noise):
         a, b, c = chance.sample(NOISE, 3)
         folder = OTHER if n % 5 == 0 else PROJECT
-        p.chat(
-            f"{a} and {b}",
-            f"Can you look at the {a} in the {b} again?",
-            f"I looked at the {a}; the {c} needs {chance.randint(2, 90)} more lines before the {b} is done.",
-            folder=folder,
-            day=chance.randint(0, 200),
-        )
+        title, said = f"{a} and {b}", []
+        while len(said) < lines:
+            said.append(f"Can you look at the {a} in the {b} again?")
+            said.append(
+                f"I looked at the {a}; the {c} needs {chance.randint(2, 90)} more lines before the {b} is done."
+            )
+            a, b, c = b, c, chance.choice(NOISE)
+        p.chat(title, *said[:lines], folder=folder, day=chance.randint(0, 200))
     return p
 
 
@@ -166,6 +196,14 @@ ELSEWHERE = (
     ("tram signalling", "Which protocol?", "Tram signalling uses the older protocol"),
     ("bakery orders", "When is the cut?", "Bakery orders close at four"),
     ("harbour fees", "Who pays?", "Harbour fees are paid by the skipper"),
+)
+COMPACTED = (
+    ("kiln firing", "How hot do we fire the kiln?", "Kiln firing stays at cone six"),
+    ("choir seating", "Who sits where in the choir?", "Choir seating goes by height"),
+    ("canal dredging", "When is the canal dredged?", "Canal dredging waits until autumn"),
+    ("sundial placement", "Where does the sundial go?", "Sundial placement is by the south wall"),
+    ("mosaic grout", "Which grout for the mosaic?", "Mosaic grout is the grey one"),
+    ("regatta start", "When does the regatta start?", "The regatta start is at ten sharp"),
 )
 NEVER = (
     "What did we decide about quantum lattices?",

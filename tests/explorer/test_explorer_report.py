@@ -5,21 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.history.explorer.evidence import Registry, passage, stems
-from app.history.explorer.report import (
-    NOTHING,
-    Run,
-    Submission,
-    SubmittedConflict,
-    SubmittedFinding,
-    derive,
-    evidence_only,
-    grounded,
-)
+from app.history.explorer.report import Run, Submission, SubmittedConflict, SubmittedFinding
+from app.history.explorer.verdict import NOTHING, derive, evidence_only, grounded
+from app.tools.base import compact
 from store.events import TaintSource
+from store.limits import EXPLORE_REPORT_BYTES
 from store.models import ChatSummary, Line
 
 WEB = TaintSource(kind="web", label="a.example")
@@ -138,3 +132,33 @@ def test_evidence_is_the_hosts_whatever_was_submitted(count: int) -> None:
         for n, e in enumerate(finding.evidence):
             if not got.evidence_only:
                 assert (e.chat, e.title, e.message, e.who) == (f"c_{n}", f"Chat {n}", f"m_{n}", "assistant")
+
+
+WIDE = st.text(alphabet=st.sampled_from('😀"\\東a \n'), min_size=200, max_size=2_000)
+
+
+@settings(deadline=None, max_examples=40)
+@given(WIDE, st.integers(1, 8), st.integers(0, 3), st.booleans())
+def test_a_report_never_has_more_than_six_kilobytes_whatever_is_in_it(
+    text: str, findings: int, conflicts: int, only: bool
+) -> None:
+    made, ids = Registry(str), []
+    for n in range(12):
+        one = made.observe(ChatSummary(f"c_{n}", title=text[:160]), Line(f"m_{n}", "you", n, text))
+        made.show(one.id)
+        ids.append(one.id)
+    submitted = Submission(
+        summary=text,
+        findings=[SubmittedFinding(claim=text[:1_600], evidence=ids[n : n + 6]) for n in range(findings)],
+        conflicts=[SubmittedConflict(description=text[:1_600], evidence=ids[n : n + 4]) for n in range(conflicts)],
+        missing_coverage=[text] * 4,
+    )
+    run = Run(text[:500])
+    got = evidence_only(made, run, "why") if only else derive(submitted, made, run, str)
+    assert len(compact(got.to_json()).encode()) <= EXPLORE_REPORT_BYTES
+    assert got.findings or got.conflicts
+    assert got.outcome == "partial" or not got.truncated
+    if conflicts and not only:
+        assert len(got.conflicts) >= 1 and len(got.conflicts[0].evidence) >= 2  # both sides stay
+    for group in (*got.findings, *got.conflicts):
+        assert all(e.excerpt in " ".join(text.split()) for e in group.evidence)

@@ -299,7 +299,9 @@ async def test_wrong_arguments_are_said_in_words(kit: Kit) -> None:
 
 def test_a_report_is_at_most_six_kilobytes_and_says_what_was_left_out() -> None:
     from app.history.explorer.evidence import Registry
-    from app.history.explorer.report import LEFT_OUT, Run, Submission, SubmittedFinding, derive
+    from app.history.explorer.fitting import LEFT_OUT
+    from app.history.explorer.report import Run, Submission, SubmittedFinding
+    from app.history.explorer.verdict import derive
     from app.tools.base import compact
     from store.models import ChatSummary, Line
 

@@ -15,7 +15,8 @@ from app.history.explorer import child_tools
 from app.history.explorer.child_tools import ReadArgs, SearchArgs
 from app.history.explorer.disagree import sides
 from app.history.explorer.evidence import Candidate, Registry, stems
-from app.history.explorer.report import Submission, grounded
+from app.history.explorer.report import Submission
+from app.history.explorer.verdict import grounded
 from app.tools.base import compact
 from store.clock import iso
 from store.limits import (

@@ -19,6 +19,7 @@ from store.limits import EXPLORE_EVIDENCE
 FOUND: Final = "Quoted from earlier chats, without a model: the passages that share most with the question."
 CHANGED: Final = "Said at different times; the later one may have replaced the earlier."
 ENOUGH: Final = 0.4  # of the question's telling words a passage (with its neighbours and its chat's title) has to have
+MOST: Final = 0.6  # … where its longest word was never said
 BEST: Final = 3  # passages of one report
 MORE: Final = 22  # further passages, which are near it
 RANKED: Final = 2.0  # what the core's own order counts beside the shared words
@@ -71,7 +72,9 @@ class RuleDriver:
         """What has enough of the question in it, best first."""
         best = [s for s in self._best(child, telling) if s.share >= ENOUGH and chat in (None, s.candidate.chat)]
         here = bool(best) and best[0].candidate.chat == child.lock.chat  # which no search finds
-        return [] if best and child.match == "none" and not here and best[0].share < 0.75 else best
+        # its rarest word wasn't found, or only something like it: then most of the others have to be there
+        unsure = bool(best) and child.match in ("none", "close") and not here and best[0].share < MOST
+        return [] if unsure else best
 
     def _best(self, child: Child, telling: set[str]) -> list[_Scored]:
         """Every seen message by its share of the telling words, the rare ones counting most."""

@@ -10,7 +10,8 @@ from typing import Final, Protocol
 from app.guard.quoting import fence, host_line
 from app.history.explorer.child import Child
 from app.history.explorer.child_tools import specs
-from app.history.explorer.report import Report, Run, derive, evidence_only
+from app.history.explorer.report import Report, Run
+from app.history.explorer.verdict import derive, evidence_only
 from app.ports import (
     AssistantMessage,
     CallReady,
