@@ -181,6 +181,8 @@ def fold(rows: Rows, stored: ev.Stored) -> str | None:
         key = f"unknown-{stored.chat}-{stored.seq}"
         rows[key] = UnknownRow(key, stored.at, stored.seq, event.type)
         return key
+    if isinstance(event, ev.TurnStarted):
+        return _past_retrying(rows)
     if key is None:
         return None
     row = _next_row(rows.get(key), key, stored)
@@ -188,6 +190,15 @@ def fold(rows: Rows, stored: ev.Stored) -> str | None:
         return None
     rows[key] = row
     return key
+
+
+def _past_retrying(rows: Rows) -> str | None:
+    """Another reply began, so the one that failed can't be tried again; answers the row that offered it."""
+    for key, row in reversed(rows.items()):
+        if isinstance(row, NoticeRow) and row.retry:
+            rows[key] = replace(row, retry=False)
+            return key
+    return None
 
 
 def _next_row(old: AnyRow | None, key: str, stored: ev.Stored) -> AnyRow | None:  # noqa: PLR0911, PLR0912 - one match

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from store import events as ev
 from store.log import Store
-from store.rows import AnyRow, PermissionRow, Rows, SaidRow, WaitRow, fold
+from store.rows import AnyRow, NoticeRow, PermissionRow, Rows, SaidRow, WaitRow, fold
 
 
 class ColumnFeed:
@@ -28,6 +30,7 @@ class ColumnFeed:
         early, self._early = self._early, []
         for stored in early:
             fold(self.rows, stored)
+        _only_the_last_retries(self.rows)
         return ordered(self.rows)
 
     async def older(self, before: str) -> list[AnyRow]:
@@ -53,7 +56,11 @@ class ColumnFeed:
 
     def _take_in(self, events: list[ev.Stored] | tuple[ev.Stored, ...], earlier: int) -> list[AnyRow]:
         new = folded(events)
-        fresh = {key: row for key, row in new.items() if key not in self.rows}
+        fresh = {
+            key: replace(row, retry=False) if isinstance(row, NoticeRow) else row  # later replies came after it
+            for key, row in new.items()
+            if key not in self.rows
+        }
         self.rows = {**fresh, **self.rows}
         self.earlier = earlier
         return ordered(fresh)
@@ -94,6 +101,17 @@ def folded(events: list[ev.Stored] | tuple[ev.Stored, ...]) -> Rows:
     for stored in events:
         fold(rows, stored)
     return rows
+
+
+def _only_the_last_retries(rows: Rows) -> None:
+    """A page has no beginnings of replies: where something was said after a failure, another one began."""
+    past = False
+    for row in reversed(ordered(rows)):
+        if isinstance(row, NoticeRow) and row.retry:
+            if past:
+                rows[row.key] = replace(row, retry=False)
+            past = True
+        past = past or (isinstance(row, SaidRow) and row.who in ("you", "assistant"))
 
 
 def ordered(rows: Rows) -> list[AnyRow]:

@@ -8,9 +8,11 @@ import pytest
 
 from app import commands as cmd
 from app.screens.confirm import Confirm
+from app.screens.deck_screen import DeckScreen
 from app.screens.picker import Picker
 from app.settings import Settings
 from store import events as ev
+from store.rows import NoticeRow
 from tests.screens.deck_tools import open_deck, running, toasts, until
 from tests.screens.fakes import fake_services
 from widgets.rows.permission_card import PermissionCard
@@ -132,3 +134,28 @@ async def test_deleting_says_how_much_goes(tmp_path: Path, many: int) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirm))
         await pilot.press("right", "enter")
         await until(pilot, lambda: services.session.deleted)
+
+
+async def test_only_the_last_reply_offers_to_be_tried_again(tmp_path: Path) -> None:
+    services = fake_services(tmp_path)
+    chat = services.seed("Only", ("you", "x"))
+    open_deck(services, chat)
+    failed = [
+        ev.TurnStarted(turn_id="t1"),
+        ev.TurnCompleted(turn_id="t1", outcome="error", error="It is busy."),
+    ]
+    await services.session.write(chat, *failed)
+
+    def offers(deck: DeckScreen) -> list[str]:
+        rows = deck.columns[chat].transcript.loaded.rows.values()
+        return [row.text for row in rows if isinstance(row, NoticeRow) and row.retry]
+
+    async with running(services) as (pilot, deck):
+        assert offers(deck) == ["It is busy."]
+        await services.session.write(chat, ev.UserMessage(message_id="u2", text="again"), ev.TurnStarted(turn_id="t2"))
+        await until(pilot, lambda: deck.chats[chat].turn_id == "t2")
+        assert offers(deck) == []
+        await services.session.write(chat, ev.TurnCompleted(turn_id="t2", outcome="interrupted"))
+        await until(pilot, lambda: offers(deck) == ["Stopped"])
+        await deck.load(deck.columns[chat])
+        assert offers(deck) == ["Stopped"], "read from the log it is the same"
