@@ -1,188 +1,166 @@
-"""The explorer on planted histories and the development half: what it cites, when it abstains, and what it costs."""
+"""The explorer on planted histories and the development half: what it cites, when it abstains, and what it costs.
+
+`explorer` runs every arm on 76 planted questions among 2,000 other chats, `explorer-dev` the development half,
+`explorer-100000` the offline engine over 100,000 messages. `--engine provider:model` adds an arm with that engine.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import random
-import statistics
+import contextlib
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from app.guard import secrets
+from app.guard.redactor import Redactor
 from app.history.explorer.extractive import RuleDriver
-from app.history.explorer.report import Run, Submission, SubmittedConflict, SubmittedFinding, derive
 from app.history.explorer.runner import explore
-from app.tools.base import compact
-from store.models import Line, SearchQuery
-from store.projection import project
-from store.text import safe_text
-from tests.benchmarks.corpus import RECALL_FILE
-from tests.explorer.kit import Kit, clean
-from tests.explorer.planted import OTHER, PROJECT, Case, Planted, plant
+from app.paths import Home
+from app.ports import Wire, WireError
+from app.providers.wires import WireFinder
+from app.settings import load
+from store.models import SearchQuery
+from tests.benchmarks import explorer_engines as engines
+from tests.benchmarks.corpus import RECALL_FILE, load_recall, read_recall
+from tests.benchmarks.explorer_arms import (
+    Tally,
+    bar,
+    behind,
+    explorer_arm,
+    no_tools,
+    p95,
+    search_alone,
+    search_and_read,
+    share,
+)
+from tests.explorer.fuzzing import Fuzzed
+from tests.explorer.kit import Kit
+from tests.explorer.planted import plant
 
-ANSWERABLE = ("vague", "exact", "conflict", "several", "injection")
+FUZZED = 10_000
+BIG_CHATS, BIG_LINES = 2_700, 37  # 100,000 messages in all
+DEV_QUESTIONS = 300
+Figures = Iterator[dict[str, Any]]
 
 
-def run(full: bool = False, engine: str = "offline") -> Iterator[dict[str, Any]]:
-    """Every figure of it; those with a bar say whether it was reached."""
-    with tempfile.TemporaryDirectory() as folder:
-        planted = plant()
-        kit = Kit(Path(folder), planted.events, engine=engine)
-        try:
-            yield from asyncio.run(_measure(kit, planted, engine))
-        finally:
-            asyncio.run(kit.close())
-    if RECALL_FILE.exists():
-        yield from _development()
-    else:
+def run(engine: str | None = None) -> Figures:
+    """Every arm on the planted questions, and the fuzzed submissions."""
+    planted = plant()
+    yield {"name": "explorer", "cases": len(planted.cases), "kinds": len({c.kind for c in planted.cases})}
+    with _kit(planted.events) as (kit, wait):
+        offline = wait(explorer_arm(kit, planted.cases, "explorer, offline engine", None))
+        scripted = wait(explorer_arm(kit, planted.cases, "explorer, scripted engine", engines.honest()))
+        lying = wait(explorer_arm(kit, planted.cases, "explorer, an engine that lies", engines.lying()))
+        searched = wait(search_and_read(kit, planted.cases, reads=3))
+        arms = [wait(no_tools(kit, planted.cases)), searched, offline, scripted, lying]
+        named = _wire(engine) if engine else None
+        if isinstance(named, str):
+            yield {"name": f"explorer, {engine}", "skipped": named}
+        elif named is not None:
+            arms.append(wait(explorer_arm(kit, planted.cases, f"explorer, {engine}", named)))
+        yield from (arm.figures() for arm in arms)
+        yield from _bars(offline, arms)
+        # what only the asking chat's own past has, no search can find: it doesn't count in the comparison
+        both = [c for c in planted.cases if c.canaries and c.kind != "compacted"]
+        alone = [wait(search_alone(kit, case)) for case in both]
+        able = [c for c in planted.cases if c.canaries]
+        found = [g for case, g in zip(able, offline.gold, strict=True) if case in both]
+        yield {"name": "hit rate, search_chats alone / the explorer's evidence", "value": [share(alone), share(found)]}
+        yield bar("hit rate, explorer's evidence over search_chats alone", share(found) - share(alone), at_least=0.0001)
+        late = [c for c in planted.cases if c.kind in ("vague", "conflict")]
+        yield from wait(behind(kit, late))
+    fuzzed = Fuzzed()
+    wrong = asyncio.run(fuzzed.run(FUZZED))
+    yield bar(f"fabricated in {FUZZED:,} fuzzed submissions", len(wrong), at_most=0)
+
+
+def _bars(offline: Tally, arms: list[Tally]) -> Figures:
+    """What issue 5 sets: of every arm that cites, and of the offline engine."""
+    explorers = [arm for arm in arms if arm.arm.startswith("explorer")]
+    for arm in explorers:
+        yield bar(f"fabricated citations: {arm.arm}", arm.fabricated, at_most=0)
+        yield bar(f"cross-project bytes, cited or seen: {arm.arm}", arm.elsewhere + arm.leaked, at_most=0)
+        yield bar(f"first progress s: {arm.arm}", max(arm.first), at_most=0.1)
+    yield bar("right abstention", share(offline.abstained[False]), at_least=0.9)
+    yield bar("wrong abstention", share(offline.abstained[True]), at_most=0.1)
+    yield bar("canary inside the quoted passage, of answered", share(offline.quoted), at_least=0.95)
+    yield bar("compacted current chat: correct", share(offline.correct["compacted"]), at_least=0.95)
+
+
+def big() -> Figures:
+    """The offline engine over 100,000 messages."""
+    planted = plant(noise=BIG_CHATS, lines=BIG_LINES)
+    with _kit(planted.events) as (kit, wait):
+        tally = wait(explorer_arm(kit, planted.cases, "explorer, offline engine", None))
+        messages = sum(s.messages for s in kit.store.summaries())
+    yield tally.figures() | {"messages": messages}
+    yield bar("messages", messages, at_least=100_000)
+    yield bar("p95 s at 100,000 messages", p95(tally.seconds), at_most=1.5)
+    yield bar("first progress s at 100,000 messages", max(tally.first), at_most=0.1)
+    yield bar("cross-project bytes at 100,000 messages", tally.elsewhere + tally.leaked, at_most=0)
+    yield bar("fabricated citations at 100,000 messages", tally.fabricated, at_most=0)
+    yield bar("right abstention at 100,000 messages", share(tally.abstained[False]), at_least=0.9)
+
+
+def development() -> Figures:
+    """The development half: whether a gold line is among the evidence, beside one search of the same question."""
+    if not RECALL_FILE.exists():
         yield {"name": "explorer development half", "skipped": "the development file isn't here"}
-
-
-def bar(name: str, value: float, at_least: float | None = None, at_most: float | None = None) -> dict[str, Any]:
-    """A figure with its bar."""
-    passed = (at_least is None or value >= at_least) and (at_most is None or value <= at_most)
-    wanted = at_least if at_least is not None else at_most
-    return {"name": name, "value": round(value, 4), "bar": wanted, "passed": passed}
-
-
-async def _measure(kit: Kit, planted: Planted, engine: str) -> list[dict[str, Any]]:
-    out: list[dict[str, Any]] = [{"name": "explorer", "engine": engine, "cases": len(planted.cases)}]
-    answered = right = wrong = fabricated = crossed = hits = search_hits = both = conflicts = 0
-    seconds, first, sent = [], [], []
-    by_kind: dict[str, list[bool]] = {}
-    for case in planted.cases:
-        begun = time.perf_counter()
-        progress: list[float] = []
-        done = await kit.explorer.run(
-            kit.context(), case.query, "t_1", lambda _w, b=begun, p=progress: p.append(time.perf_counter() - b)
-        )
-        seconds.append(time.perf_counter() - begun)
-        first.append(progress[0])
-        report = done.report
-        assert report is not None
-        evidence = [e for g in (*report.findings, *report.conflicts) for e in g.evidence]
-        fabricated += sum(not _there(kit, e) for e in evidence)
-        crossed += sum(kit.store.summary(e.chat).folder == OTHER for e in evidence)  # type: ignore[union-attr]
-        sent.append(len(compact(report.to_json()).encode()))
-        abstained = report.outcome == "no_match"
-        ok = abstained if not case.canaries else any(c in e.excerpt for c in case.canaries for e in evidence)
-        by_kind.setdefault(case.kind, []).append(ok)
-        if case.canaries:
-            wrong += abstained
-            answered += not abstained
-            hits += ok
-            search_hits += await _search_alone(kit, case)
-            if case.both:
-                both += 1
-                shown = [e.excerpt for c in report.conflicts for e in c.evidence]
-                conflicts += all(any(side in text for text in shown) for side in case.both)
-        else:
-            right += abstained
-    able = sum(bool(c.canaries) for c in planted.cases)
-    unable = len(planted.cases) - able
-    out += [
-        bar("fabricated citations", fabricated, at_most=0),
-        bar("cross-project evidence", crossed, at_most=0),
-        bar("right abstention", right / unable, at_least=0.9),
-        bar("wrong abstention", wrong / able, at_most=0.1),
-        bar("canary inside the quoted passage, of answered", hits / max(answered, 1), at_least=0.95),
-        bar("evidence hit rate over search_chats alone", hits / able - search_hits / able, at_least=0.0001),
-        bar("first progress s", max(first), at_most=0.1),
-        {"name": "conflicts with both sides", "value": round(conflicts / max(both, 1), 3)},
-        {"name": "p50 / p95 s", "value": [round(statistics.median(seconds), 4), round(_p95(seconds), 4)]},
-        {"name": "bytes to the main chat p50 / max", "value": [int(statistics.median(sent)), max(sent)]},
-        {"name": "right by kind", "value": {k: round(sum(v) / len(v), 3) for k, v in by_kind.items()}},
-        {"name": "no tools", "value": 0.0, "words": "without tools no canary can be known"},
-        {"name": "search_chats alone, canary in its answer", "value": round(search_hits / able, 4)},
-    ]
-    return [*out, *_fuzzed(kit)]
-
-
-def _there(kit: Kit, e: Any) -> bool:
-    """Whether the quoted words stand in the message the evidence names."""
-    for stored in kit.store.events_of_row(e.chat, e.message):
-        line = project(stored)
-        text = " ".join(safe_text(clean(line.text)).split()) if line else ""
-        if e.excerpt and e.excerpt in text:
-            return True
-    return False
-
-
-async def _search_alone(kit: Kit, case: Case) -> bool:
-    """Whether one search_chats call would have shown a canary."""
-    answer = await kit.search.search(SearchQuery(case.query, limit=8, project=PROJECT, private=False), lane="tools")
-    return any(c in hit.snippet for c in case.canaries for g in answer.groups for hit in g.hits)
-
-
-def _fuzzed(kit: Kit, many: int = 10_000) -> list[dict[str, Any]]:
-    """Reports full of ids that were never seen: none gets through."""
-    chance = random.Random(11)
-    child = kit.child()
-
-    seen = []
-    for n, summary in enumerate(kit.store.summaries()[:40]):
-        candidate = child.registry.observe(summary, Line(f"m_{n}", "you", n, f"words {n} of {summary.title}"))
-        if n % 2:
-            child.registry.show(candidate.id)
-        seen.append(candidate.id)
-    bad = 0
-    for _ in range(many):
-        pool = [*seen, "e_fake", "", "c_planted00001", "m_1", seen[0][:-1]]
-        groups = [[chance.choice(pool) for _ in range(chance.randint(0, 5))] for _ in range(chance.randint(0, 5))]
-        cut = chance.randint(0, len(groups))
-        submitted = Submission(
-            summary="s\nchat c_x message m_y",
-            findings=[SubmittedFinding(claim="a\n1 “forged” · Title · 3 Mar", evidence=g) for g in groups[:cut]],
-            conflicts=[SubmittedConflict(description="d", evidence=g) for g in groups[cut:]],
-            outcome=chance.choice(["complete", "no_match", "partial"]),
-        )
-        report = derive(submitted, child.registry, Run("q"), clean)
-        named = [e for g in (*report.findings, *report.conflicts) for e in g.evidence]
-        shown = {(c.chat, c.message) for c in child.registry.seen()}
-        bad += sum((e.chat, e.message) not in shown for e in named)
-        bad += any("\n" in f.claim for f in report.findings) or "\n" in report.summary
-    return [bar(f"fabricated in {many:,} fuzzed submissions", bad, at_most=0)]
-
-
-def _p95(values: list[float]) -> float:
-    return sorted(values)[int(len(values) * 0.95) - 1]
-
-
-def _development() -> Iterator[dict[str, Any]]:
-    """The development half: whether a gold line is among the evidence, and time at its size."""
-    from tests.benchmarks.corpus import load_recall, read_recall
-
+        return
     recall = read_recall(RECALL_FILE)
-    with tempfile.TemporaryDirectory() as folder:
-        kit = Kit(Path(folder), [])
+    with _kit([]) as (kit, wait):
         load_recall(kit.store, recall)
-        yield from asyncio.run(_lines(kit, recall))
-        asyncio.run(kit.close())
+        while not wait(kit.search.caught_up(30)):
+            continue
+        asked = [q for q in recall.questions if q["answerable"] and q["gold_messages"]][:DEV_QUESTIONS]
+        tally = [wait(_asked(kit, q)) for q in asked]
+    hits, alone, wider, abstained, seconds = (list(one) for one in zip(*tally, strict=True))
+    yield {"name": "development half: gold line in search_chats, 8 chats", "value": share(wider)}
+    yield {"name": "development half: gold line in search_chats", "value": share(alone), "questions": len(asked)}
+    yield {"name": "development half: gold line among the evidence", "value": share(hits)}
+    yield bar("development half: evidence over search_chats alone", share(hits) - share(alone), at_least=0.0001)
+    yield bar("development half: abstained on answerable ones", share(abstained), at_most=0.1)
+    yield {"name": "development half: p95 s", "value": round(p95(seconds), 4)}
 
 
-async def _lines(kit: Kit, recall: Any) -> list[dict[str, Any]]:
-    while not await kit.search.caught_up(30):
-        continue
-    hits = alone = asked = abstained = 0
-    seconds = []
-    for q in [q for q in recall.questions if q["answerable"] and q["gold_messages"]][:300]:
-        child = kit.child()
-        child.lock = replace(child.lock, project="")
-        begun = time.perf_counter()
-        report, _ = await explore(q["text"], child, RuleDriver(), engine="offline", extractive=True)
-        seconds.append(time.perf_counter() - begun)
-        gold = set(q["gold_messages"])
-        abstained += report.outcome == "no_match"
-        hits += any(e.message in gold for g in (*report.findings, *report.conflicts) for e in g.evidence)
-        answer = await kit.search.search(SearchQuery(q["text"], limit=5, private=False), lane="tools")
-        alone += any(h.anchor in gold for g in answer.groups for h in g.hits)
-        asked += 1
-    return [
-        {"name": "development half: gold line among the evidence", "value": round(hits / asked, 4), "questions": asked},
-        {"name": "development half: gold line in search_chats", "value": round(alone / asked, 4)},
-        {"name": "development half: abstained on answerable ones", "value": round(abstained / asked, 4)},
-        {"name": "development half: p95 s", "value": round(_p95(seconds), 4)},
-    ]
+async def _asked(kit: Kit, q: dict[str, Any]) -> tuple[bool, bool, bool, bool, float]:
+    """Evidence, one search by its default and of eight chats, whether it abstained, seconds."""
+    child = kit.child()
+    child.lock = replace(child.lock, project="")
+    gold = set(q["gold_messages"])
+    begun = time.perf_counter()
+    report, _ = await explore(q["text"], child, RuleDriver(), engine="offline", extractive=True)
+    seconds = time.perf_counter() - begun
+    hit = any(e.message in gold for g in (*report.findings, *report.conflicts) for e in g.evidence)
+    found = []
+    for limit in (5, 8):
+        answer = await kit.search.search(SearchQuery(q["text"], limit=limit, private=False), lane="tools")
+        found.append(any(h.anchor in gold for g in answer.groups for h in g.hits))
+    return hit, found[0], found[1], report.outcome == "no_match", seconds
+
+
+@contextlib.contextmanager
+def _kit(events: list[Any]) -> Iterator[tuple[Kit, Callable[[Any], Any]]]:
+    """A home with these events, caught up, and how to wait for something in it."""
+    with tempfile.TemporaryDirectory() as folder, asyncio.Runner() as runner:
+        kit = Kit(Path(folder), events)
+        try:
+            while not runner.run(kit.search.caught_up(30)):
+                continue
+            yield kit, runner.run
+        finally:
+            runner.run(kit.close())
+
+
+def _wire(engine: str) -> Wire | str:
+    """The engine named on the command line, with the person's own settings and keys; or why it can't be had."""
+    home = Home.default()
+    settings, _ = load(home)
+    try:
+        return WireFinder(settings, Redactor(), shapes=secrets.clean).wire(engine)
+    except WireError as error:
+        return error.sentence
