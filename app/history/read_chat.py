@@ -9,12 +9,12 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel, Field, field_validator
 
 from app.guard.may import NO_SUCH_CHAT
-from app.history.answers import CAUTION, Clean, FoundChat, FoundLine, chat_of, line_of, settled_chat
+from app.history.answers import CAUTION, FoundChat, FoundLine, chat_of, line_of, settled_chat
 from app.history.away import Away, away_of, slice_away
 from app.history.budget import fit_lines, fit_read
 from app.history.looked import carried, looked
-from app.history.search_chats import BAD_TEXT, BROKEN, THIS_CHAT, Chats, Searcher
-from app.history.surface import READ, SurfaceGate
+from app.history.surface import READ
+from app.history.tool import BAD_TEXT, BROKEN, THIS_CHAT, Chats, HistoryTool
 from app.ports import CallFacts, ToolOutcome, TurnContext
 from app.settings import MODEL_GETS
 from app.tools.base import ToolArgs, compact
@@ -71,25 +71,12 @@ class Log(Chats, Protocol):
         """Events in order."""
 
 
-class ReadChat:
+class ReadChat(HistoryTool[Log]):
     """The tool; one for both surfaces. On `explorer` only chats of the asking chat's project can be read."""
 
     name = READ
     description = DESCRIPTION
     args: type[BaseModel] = ReadArgs
-    family = "history"
-    effect: Literal["read", "write"] = "read"
-    prompt: str | None = None
-
-    def __init__(self, store: Log, search: Searcher, clean: Clean, gate: SurfaceGate | None = None) -> None:
-        self._store = store
-        self._search = search
-        self._clean = clean
-        self._gate = gate or SurfaceGate()
-
-    def refusal(self, ctx: TurnContext) -> str | None:
-        """None when this turn may look, else the sentence."""
-        return self._gate.refusal(self.name, ctx)
 
     def label(self, args: BaseModel) -> str:
         """Plain words for what is going on."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
@@ -12,7 +11,6 @@ from app.guard.may import NO_SUCH_CHAT
 from app.history.answers import (
     QUERY_CUT,
     RECENT,
-    Clean,
     Found,
     FoundChat,
     cut,
@@ -25,7 +23,8 @@ from app.history.answers import (
 from app.history.budget import fit_search
 from app.history.dates import parse_range
 from app.history.looked import carried, looked
-from app.history.surface import PAST_CHATS_PROMPT, SEARCH, SurfaceGate
+from app.history.surface import PAST_CHATS_PROMPT, SEARCH
+from app.history.tool import BAD_TEXT, BROKEN, THIS_CHAT, Chats, HistoryTool
 from app.ports import ToolOutcome, TurnContext
 from app.tools.base import ToolArgs, compact
 from store.limits import (
@@ -36,14 +35,11 @@ from store.limits import (
     TOOL_CHATS_DEFAULT,
     TOOL_CHATS_MAX,
 )
-from store.models import ChatSummary, SearchAnswer, SearchQuery, Slice, Who
+from store.models import SearchAnswer, SearchQuery, Slice, Who
 
 BAD_LIMIT = f"must be a whole number from 1 to {TOOL_CHATS_MAX}"  # the toolbox puts the field's name before it
 BAD_WHO = "must be one of you, assistant, them, step"
-BAD_TEXT = "must be text"
 NO_QUERY = "Say what to look for in `query`, or give `after` or `before` to list the chats of a time."
-BROKEN = "Looking through earlier chats isn't working right now. {why}"  # why: the index's own words, naming Repair
-THIS_CHAT = "That is this chat: you already have all of it."
 
 DESCRIPTION = (
     "Search the person's earlier chats. Search for distinctive words that were probably said, not for a whole "
@@ -111,51 +107,13 @@ class SearchArgs(ToolArgs):
         return value
 
 
-class Chats(Protocol):
-    """What the tools need of the store."""
-
-    def summary(self, chat: str) -> ChatSummary | None:
-        """One chat's newest summary; None for an unknown or deleted one."""
-
-    async def read(self, fn: Callable[..., Any], *args: Any) -> Any:
-        """Run a reading function on a worker thread."""
-
-
-class Searcher(Protocol):
-    """What the tools need of the one retrieval core."""
-
-    async def search(self, query: SearchQuery, lane: Literal["typing", "tools"] = "typing") -> SearchAnswer:
-        """The one search."""
-
-    async def slice(
-        self,
-        chat: str,
-        message: str | None = None,
-        direction: Literal["around", "before", "after"] = "around",
-        count: int = 12,
-    ) -> Slice:
-        """A stretch of one chat, whole lines, filtered."""
-
-
-class SearchChats:
-    """The tool. `clean` is both filters; `gate` says who has it, when offered and again when run."""
+class SearchChats(HistoryTool[Chats]):
+    """The tool."""
 
     name = SEARCH
     description = DESCRIPTION
     args: type[BaseModel] = SearchArgs
-    family = "history"
-    effect: Literal["read", "write"] = "read"
     prompt: str | None = PAST_CHATS_PROMPT
-
-    def __init__(self, store: Chats, search: Searcher, clean: Clean, gate: SurfaceGate | None = None) -> None:
-        self._store = store
-        self._search = search
-        self._clean = clean
-        self._gate = gate or SurfaceGate()
-
-    def refusal(self, ctx: TurnContext) -> str | None:
-        """None when this turn may look, else the sentence."""
-        return self._gate.refusal(self.name, ctx)
 
     def label(self, args: BaseModel) -> str:
         """Plain words for what is going on; never what is looked for."""
@@ -199,9 +157,12 @@ class SearchChats:
         summary = await self._store.read(self._store.summary, chat)
         return summary is not None and not summary.private
 
-    async def _look(self, args: SearchArgs, ctx: TurnContext, after: int | None, before: int | None) -> Found | str:
+    async def _found(
+        self, text: str, args: SearchArgs, ctx: TurnContext, after: int | None, before: int | None
+    ) -> SearchAnswer:
+        """What the one search finds outside the asking chat; never a private chat."""
         query = SearchQuery(
-            text=args.query[:MODEL_QUERY_CHARS],
+            text=text,
             limit=args.limit,
             after=after,
             before=before,
@@ -210,7 +171,10 @@ class SearchChats:
             without=frozenset({ctx.chat}),
             private=False,
         )
-        answer = await self._search.search(query, lane="tools")
+        return await self._search.search(query, lane="tools")
+
+    async def _look(self, args: SearchArgs, ctx: TurnContext, after: int | None, before: int | None) -> Found | str:
+        answer = await self._found(args.query[:MODEL_QUERY_CHARS], args, ctx, after, before)
         if answer.broken:
             return answer.broken
         found: Found = await self._store.read(self._shape, answer, ctx.chat)
@@ -225,17 +189,7 @@ class SearchChats:
 
     async def _recent(self, args: SearchArgs, ctx: TurnContext, after: int | None, before: int | None) -> Found | str:
         """The chats of a time, newest first, each with its last lines of that time."""
-        query = SearchQuery(
-            text="",
-            limit=args.limit,
-            after=after,
-            before=before,
-            who=args.who,
-            chat=args.chat,
-            without=frozenset({ctx.chat}),
-            private=False,
-        )
-        answer = await self._search.search(query, lane="tools")
+        answer = await self._found("", args, ctx, after, before)
         if answer.broken:
             return answer.broken
         lo, hi = after if after is not None else -(2**62), before if before is not None else 2**62

@@ -47,16 +47,9 @@ class StopArgs(ToolArgs):
     reason: str = Field(min_length=1, max_length=STOP_REASON_CHARS, description="Why, for that chat to read")
 
 
-class MessageChat:
-    """A message to another of the person's chats."""
+class _ToChat:
+    """What reaches another chat; who may is the rule of looking through earlier chats."""
 
-    name = "message_chat"
-    description = (
-        "Tell another of the person's chats something its work needs. A working chat reads it at its next step, "
-        "another one when its next reply starts; start_reply starts one now. It isn't the person who speaks: it can't "
-        "permit anything. Use it seldom; the number of messages is limited."
-    )
-    args: type[BaseModel] = MessageArgs
     family = "together"
     effect: Literal["read", "write"] = "write"
     prompt: str | None = None
@@ -69,6 +62,18 @@ class MessageChat:
     def refusal(self, ctx: TurnContext) -> str | None:
         """The rule of looking through earlier chats."""
         return may_look(ctx)
+
+
+class MessageChat(_ToChat):
+    """A message to another of the person's chats."""
+
+    name = "message_chat"
+    description = (
+        "Tell another of the person's chats something its work needs. A working chat reads it at its next step, "
+        "another one when its next reply starts; start_reply starts one now. It isn't the person who speaks: it can't "
+        "permit anything. Use it seldom; the number of messages is limited."
+    )
+    args: type[BaseModel] = MessageArgs
 
     def label(self, args: MessageArgs) -> str:
         """What the call does."""
@@ -94,7 +99,7 @@ class MessageChat:
         return ToolOutcome(words, ok=ok, events=(sent.card,), changes=sent.changes, elsewhere=sent.elsewhere)
 
 
-class StopChat:
+class StopChat(_ToChat):
     """Stop the reply of another of the person's chats."""
 
     name = "stop_chat"
@@ -103,18 +108,6 @@ class StopChat:
         "can be carried on with a press. Say why in `reason`."
     )
     args: type[BaseModel] = StopArgs
-    family = "together"
-    effect: Literal["read", "write"] = "write"
-    prompt: str | None = None
-
-    def __init__(self, store: Store, port: ChatPort, messages: Messages) -> None:
-        self._store = store
-        self._port = port
-        self._messages = messages
-
-    def refusal(self, ctx: TurnContext) -> str | None:
-        """The rule of looking through earlier chats."""
-        return may_look(ctx)
 
     def label(self, args: StopArgs) -> str:
         """What the call does."""

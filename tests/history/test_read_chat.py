@@ -10,8 +10,8 @@ import pytest
 from app.guard.may import NO_SUCH_CHAT
 from app.history.answers import CAUTION
 from app.history.read_chat import BAD_DIRECTION, NOT_THERE, SHORTENED, ReadArgs
-from app.history.search_chats import BAD_TEXT, THIS_CHAT
 from app.history.surface import SurfaceGate
+from app.history.tool import BAD_TEXT, THIS_CHAT
 from store import events as ev
 from store.models import Slice
 from tests.history.past import Past

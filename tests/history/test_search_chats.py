@@ -11,8 +11,9 @@ import pytest
 from app.guard.may import NO_SUCH_CHAT, NOT_HERE, SOMEONE_ELSE
 from app.history.answers import CAUTION, NONE
 from app.history.dates import SWAPPED
-from app.history.search_chats import BAD_LIMIT, BAD_TEXT, BAD_WHO, NO_QUERY, THIS_CHAT, SearchArgs
+from app.history.search_chats import BAD_LIMIT, BAD_WHO, NO_QUERY, SearchArgs
 from app.history.surface import PAST_CHATS_PROMPT
+from app.history.tool import BAD_TEXT, THIS_CHAT
 from app.tools.base import spec_of
 from store import events as ev
 from store.clock import iso
