@@ -61,7 +61,7 @@ class DeckBase(Screen[None]):
         self.chats: dict[str, ChatSummary] = {}
         self.columns: dict[str, DeckColumn] = {}
         self.unread: set[str] = set()
-        self.doing: dict[str, str] = {}  # live words of what a reply does now
+        self.doing: dict[str, str | show.Again] = {}  # live words of what a reply does now
         self.list_open = True
         self.first_shown = 0  # the leftmost column that is on screen
         self.notice = ""

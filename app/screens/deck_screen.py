@@ -11,7 +11,7 @@ from textual.containers import Horizontal
 from textual.timer import Timer
 
 from app import commands as cmd
-from app.screens import slash
+from app.screens import show, slash
 from app.screens.bindings import bindings
 from app.screens.deck import Deck
 from app.screens.deck_column import DeckColumn
@@ -189,10 +189,11 @@ class DeckScreen(DeckTogether):
         data = signal.data
         match signal.kind:
             case "retry":
-                self.doing[signal.chat] = f"{data.get('why') or 'Waiting'} · again in {round(data.get('seconds', 0))} s"
+                until = self.clock.now_ms() + round(data.get("seconds", 0) * 1000)
+                self.doing[signal.chat] = show.Again(str(data.get("why") or "Waiting"), until)
             case "progress":
-                self.doing[signal.chat] = str(data.get("text") or "")
-                self.tell_card(signal.chat, str(data.get("call_id") or ""), self.doing[signal.chat])
+                self.doing[signal.chat] = words = str(data.get("text") or "")
+                self.tell_card(signal.chat, str(data.get("call_id") or ""), words)
             case "queue":
                 if column := self.columns.get(signal.chat):
                     column.composer.set_queue(list(data.get("texts") or ()))

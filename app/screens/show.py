@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from store.limits import CHAIN_MESSAGES, CHAIN_REPLIES
@@ -48,10 +49,25 @@ def header(working: int, needs: int, notice: str = "") -> list[Piece]:
     return out
 
 
-def doing(chat: ChatSummary, now_ms: int, live: str = "") -> str:
-    """What the reply is doing, and for how long; "" when none is running."""
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A request failed and is tried again at `until_ms`."""
+
+    why: str
+    until_ms: int
+
+    def words(self, now_ms: int) -> str:
+        """Why, and how long it is yet."""
+        left = -(-(self.until_ms - now_ms) // 1000)
+        return f"{self.why} · again in {left} s" if left > 0 else f"{self.why} · trying again"
+
+
+def doing(chat: ChatSummary, now_ms: int, live: str | Again = "") -> str:
+    """What the reply is doing, and for how long (or how long it waits yet); "" when none is running."""
     if chat.turn_id is None or chat.status == "awaiting-permission":
         return ""
+    if isinstance(live, Again):
+        return live.words(now_ms)
     words = live or chat.doing or "Working…"
     since = chat.doing_since or chat.last_active
     past = now_ms - since

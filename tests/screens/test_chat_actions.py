@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from app import commands as cmd
+from app.screens import show
 from app.screens.confirm import Confirm
 from app.screens.deck_screen import DeckScreen
 from app.screens.picker import Picker
 from app.settings import Settings
 from store import events as ev
+from store.models import ChatSummary
 from store.rows import NoticeRow
 from tests.screens.deck_tools import open_deck, running, toasts, until
 from tests.screens.fakes import fake_services
@@ -134,6 +136,15 @@ async def test_deleting_says_how_much_goes(tmp_path: Path, many: int) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirm))
         await pilot.press("right", "enter")
         await until(pilot, lambda: services.session.deleted)
+
+
+def test_a_pause_before_another_try_is_counted_down() -> None:
+    chat = ChatSummary("c", turn_id="t", status="running", doing_since=1)
+    again = show.Again("Too many requests", 10_000)
+    said = [show.doing(chat, now, again) for now in (5_000, 5_001, 9_999, 10_000, 12_000)]
+    assert [words.removeprefix("Too many requests · ") for words in said] == [
+        "again in 5 s", "again in 5 s", "again in 1 s", "trying again", "trying again",
+    ]  # fmt: skip
 
 
 async def test_only_the_last_reply_offers_to_be_tried_again(tmp_path: Path) -> None:
