@@ -108,6 +108,7 @@ KEYS: Final[tuple[Key, ...]] = (
     Key("list.pin", "p", "Pin or unpin", _LIST, "list"),
     Key("list.archive", "e", "Archive, or bring back", _LIST, "list"),
     Key("list.rename", "r", "Rename", _LIST, "list"),
+    Key("list.tasks", "t", "Show or hide its tasks", _LIST, "list"),
     Key("list.delete", "delete", "Delete (asks first)", _LIST, "list"),
     Key("transcript.up", "up,k", "Row above", _READ, "transcript"),
     Key("transcript.down", "down,j", "Row below", _READ, "transcript"),
@@ -153,12 +154,12 @@ KEYS: Final[tuple[Key, ...]] = (
     Key("memories.undo", "u", "Bring back what was forgotten last", _MEMORIES, "memories", "undo"),
     Key("memories.chat", "o", "Open the chat it came from", _MEMORIES, "memories", "chat"),
     Key("memories.words", "tab,slash", "Words to look for, and back", _MEMORIES, "memories", "words"),
-)
     Key("passwords.add", "a", "Add one", _PASSWORDS, "passwords", "add"),
     Key("passwords.remove", "x,delete", "Remove it (asks first)", _PASSWORDS, "passwords", "remove"),
     Key("passwords.unlock", "u", "Unlock them", _PASSWORDS, "passwords", "unlock"),
     Key("passwords.passphrase", "p", "A passphrase, or another", _PASSWORDS, "passwords", "passphrase"),
     Key("passwords.lock", "l", "Lock them", _PASSWORDS, "passwords", "lock"),
+)
 
 BY_ID: Final[Mapping[str, Key]] = {key.id: key for key in KEYS}
 
@@ -173,8 +174,8 @@ _TOGETHER: Final[tuple[frozenset[Where], ...]] = (
     frozenset({"app", "search"}),
     frozenset({"app", "activity"}),
     frozenset({"app", "memories"}),
-    frozenset({"leader"}),
     frozenset({"app", "passwords"}),
+    frozenset({"leader"}),
 )
 _TYPED: Final = frozenset({"app", "deck", "composer", "search", "activity"})  # where letters are needed for writing
 _LEGAL = re.compile(r"(?:(?:ctrl|alt|shift|super|meta|hyper)\+)*(?:[A-Za-z0-9]|[a-z][a-z0-9_]+)\Z")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
@@ -13,9 +12,10 @@ from textual.message import Message
 
 from store.models import ChatSummary
 
+from .chat_sections import ROUTINE, folds, sections_of, tasks_of
 from .line import Line, Piece, spread
 from .line_list import Item, LineList
-from .marks import FOLDED, IDLE, NEEDS_YOU, OPEN, STOPPED, WORKING, age, local
+from .marks import FOLDED, IDLE, NEEDS_YOU, OPEN, STOPPED, WORKING, age, clock_time, count, day, local
 from .names import title_of
 
 Act = Literal["menu", "column", "pin", "archive", "rename", "delete"]
@@ -48,6 +48,16 @@ def mark_of(chat: ChatSummary, unread: bool = False) -> Piece:
     return mark, style
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A chat as it stands in the list. `under`: a task below its chat; `hidden`: its tasks that aren't shown."""
+
+    chat: ChatSummary
+    under: str = ""
+    run: bool = False
+    hidden: int = 0
+
+
 class ChatList(LineList):
     """Give it summaries and the time; it sends what the person wants."""
 
@@ -57,6 +67,7 @@ class ChatList(LineList):
         Binding("p", "act('pin')", "Pin", id="list.pin", show=False),
         Binding("e", "act('archive')", "Archive", id="list.archive", show=False),
         Binding("r", "act('rename')", "Rename", id="list.rename", show=False),
+        Binding("t", "tasks", "Its tasks", id="list.tasks", show=False),
         Binding("delete", "act('delete')", "Delete", id="list.delete", show=False),
         Binding("space", "choose", "Open", show=False),
     ]
@@ -81,6 +92,7 @@ class ChatList(LineList):
         self._chats: dict[str, ChatSummary] = {}
         self._unread: frozenset[str] = frozenset()
         self._opened: set[str] = set()  # folded sections the person opened
+        self._tasks_opened: set[str] = set()  # chats whose ended tasks the person wants to see
 
     def set_chats(
         self, chats: Iterable[ChatSummary], now_ms: int, unread: Iterable[str] = (), current: str | None = None
@@ -96,50 +108,84 @@ class ChatList(LineList):
         self._rebuild()
 
     def toggle(self, section: str) -> None:
-        """Open or fold IMPORTED or ARCHIVED."""
+        """Open or fold a section such as ARCHIVED."""
         self._opened ^= {section}
         self._rebuild()
 
     def _rebuild(self) -> None:
-        sections = sections_of(self._chats.values(), self.now_ms)
+        tasks = tasks_of(self._chats.values())
         width = self.scrollable_content_region.width or 30
         items: list[Item] = []
-        for name, chats in sections:
-            folds = name in ("IMPORTED", "ARCHIVED")
-            opened = not folds or name in self._opened
-            words = f"{OPEN if opened else FOLDED} {name} {len(chats):,}" if folds else name
-            items.append(Item(f"\0{name}" if folds else None, 1, words))
-            if opened:
-                items.extend(Item(chat.id, self._height(chat, width), chat) for chat in chats)
+        for name, chats in sections_of(self._chats.values(), self.now_ms):
+            opened = not folds(name) or name in self._opened
+            items.append(self._heading(name, chats, opened))
+            for chat in chats if opened else ():
+                runs = name.startswith(ROUTINE)
+                shown, hidden = self._shown(chat, tasks.get(chat.id, ()))
+                items.append(Item(chat.id, self._height(chat, width), Entry(chat, run=runs, hidden=hidden)))
+                items.extend(Item(t.id, 1, Entry(t, under="└" if t is shown[-1] else "├")) for t in shown)
         self.set_items(items)
+
+    def _heading(self, name: str, chats: Sequence[ChatSummary], opened: bool) -> Item:
+        if not folds(name):
+            return Item(None, 1, name)
+        fold = OPEN if opened else FOLDED
+        if not name.startswith(ROUTINE):
+            return Item(f"\0{name}", 1, f"{fold} {name} {len(chats):,}")
+        works = f"{WORKING} " if any(state_of(c) == "working" for c in chats) else ""
+        return Item(f"\0{name}", 1, f"{fold} {works}{name.removeprefix(ROUTINE)} {len(chats):,}")
+
+    def _shown(self, chat: ChatSummary, tasks: Sequence[ChatSummary]) -> tuple[list[ChatSummary], int]:
+        """The tasks that stand under a chat: those that work, or all where they were asked for; how many don't."""
+        if chat.id in self._tasks_opened:
+            return list(tasks), 0
+        shown = [t for t in tasks if state_of(t) == "working" or t.id in (self.current, self.selected)]
+        return shown, len(tasks) - len(shown)
 
     def _height(self, chat: ChatSummary, width: int) -> int:
         return 2 if width < WIDE_WORDS and len(STATES[state_of(chat)][2]) > 9 else 1
 
     def draw(self, item: Item, nth: int, width: int) -> Line:
         """A heading, or a chat."""
-        if not isinstance(item.data, ChatSummary):
+        if not isinstance(item.data, Entry):
             return Line(((str(item.data), "muted"),))
         return self._chat(item.data, nth, item.height, width)
 
-    def _chat(self, chat: ChatSummary, nth: int, height: int, width: int) -> Line:
+    def _chat(self, entry: Entry, nth: int, height: int, width: int) -> Line:
+        chat = entry.chat
         state = state_of(chat, chat.id in self._unread)
         mark, style, word = STATES[state]
         if nth:
             return Line(((f"  {word}", style),))
-        title = title_of(chat.title)
         bold = "strong" if state == "new" or chat.id == self.current else ""
-        if height == 2 or (word == "Needs you" and width < WIDE_WORDS):
+        if height == 2 or entry.under or (word == "Needs you" and width < WIDE_WORDS):
             word = ""
         since = chat.doing_since if state == "working" and chat.doing_since else chat.last_active
         right = word or age(since, self.now_ms)
         if state == "working" and width >= WIDE_WORDS:
             right = f"working {right}".rstrip()
         private = [("∅ ", "muted")] if chat.private else []
-        left: list[Piece] = [(f"{mark} ", style), *private, (title, bold)]
+        left: list[Piece] = [(f"{mark} ", style), *private, (self._title(entry), bold)]
+        if entry.under:
+            left = [
+                (f"  {entry.under} ", "muted"),
+                (f"{mark} ", style),
+                ("task: ", "muted"),
+                (self._title(entry), bold),
+            ]
+        elif entry.hidden:
+            left.append((f" · {count(entry.hidden, 'task')}", "muted"))
         if not word and len(right) > LONG_AGE and sum(cell_len(text) for text, _ in left) + len(right) >= width:
             right = ""  # a day of another year; the title says more
         return spread(left, [(right, style if word else "muted")] if right else [], width)
+
+    def _title(self, entry: Entry) -> str:
+        """A routine's run is named by when it began: its section has the name."""
+        if not entry.run:
+            return title_of(entry.chat.title)
+        began = entry.chat.created_at
+        today = local(began).date() == local(self.now_ms).date()
+        return clock_time(began) if today else f"{day(began, self.now_ms)} {clock_time(began)}"
 
     def chosen(self, value: object) -> None:
         """Open the chat, or a folded section."""
@@ -149,47 +195,18 @@ class ChatList(LineList):
         else:
             self.post_message(self.Open(name))
 
+    def action_tasks(self) -> None:
+        """Show or hide the tasks of the selected chat, those that ended too."""
+        chat = self._chats.get(str(self.selected))
+        if chat is None:
+            return
+        parent = chat.origin.chat if chat.origin is not None and chat.origin.kind == "task" else None
+        self._tasks_opened ^= {parent or chat.id}
+        if parent is not None and parent not in self._tasks_opened:
+            self.selected = parent
+        self._rebuild()
+
     def action_act(self, act: Act) -> None:
         """Something with the selected chat."""
         if self.selected in self._chats:
             self.post_message(self.Menu(str(self.selected), act))
-
-
-def sections_of(chats: Iterable[ChatSummary], now_ms: int) -> list[tuple[str, Sequence[ChatSummary]]]:
-    """The sections from top to bottom with their chats, newest first; empty ones are left out."""
-    today = local(now_ms).date()
-    named: dict[str, list[ChatSummary]] = {}
-    months: dict[tuple[int, int], list[ChatSummary]] = {}
-    for chat in sorted(chats, key=lambda c: c.last_active, reverse=True):
-        name = _section(chat, today)
-        if name:
-            named.setdefault(name, []).append(chat)
-        else:
-            then = local(chat.last_active)
-            months.setdefault((then.year, then.month), []).append(chat)
-    if "PINNED" in named:
-        named["PINNED"].sort(key=lambda c: c.pinned)
-    order = ["NEEDS YOU", "PINNED", "TODAY", "YESTERDAY", "PREVIOUS 7 DAYS", "PREVIOUS 30 DAYS"]
-    out: list[tuple[str, Sequence[ChatSummary]]] = [(name, named[name]) for name in order if name in named]
-    for (year, month), held in months.items():
-        words = f"{dt.date(year, month, 1):%B}".upper()
-        out.append((words if year == today.year else f"{words} {year}", held))
-    out.extend((name, named[name]) for name in ("IMPORTED", "ARCHIVED") if name in named)
-    return out
-
-
-def _section(chat: ChatSummary, today: dt.date) -> str:
-    """The section's name, or "" for one by month."""
-    if chat.status == "awaiting-permission":
-        return "NEEDS YOU"
-    if chat.archived_at:
-        return "ARCHIVED"
-    if chat.origin is not None and chat.origin.kind == "import":
-        return "IMPORTED"
-    if chat.pinned:
-        return "PINNED"
-    days = (today - local(chat.last_active).date()).days
-    for most, name in ((0, "TODAY"), (1, "YESTERDAY"), (7, "PREVIOUS 7 DAYS"), (30, "PREVIOUS 30 DAYS")):
-        if days <= most:
-            return name
-    return ""

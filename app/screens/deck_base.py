@@ -96,8 +96,10 @@ class DeckBase(Screen[None]):
         return summary
 
     def listed(self) -> list[ChatSummary]:
-        """The chats the list shows: not empty ones that aren't open, and of tasks only those that need the person."""
-        return [c for c in self.chats.values() if c.id in self.deck.chats or _has_place(c)]
+        """The chats the list shows: not empty ones that aren't open, and tasks with the chat they came from."""
+        shown = {c.id: c for c in self.chats.values() if c.id in self.deck.chats or _has_place(c)}
+        tasks = (c for c in self.chats.values() if c.origin is not None and c.origin.kind == "task")
+        return [*shown.values(), *(t for t in tasks if t.id not in shown and t.origin and t.origin.chat in shown)]
 
     def action_focus_composer(self) -> None:
         """Leader i: the focus goes to the message box."""
@@ -362,7 +364,9 @@ def _waiting_files(folder: Path) -> int:
 
 
 def _has_place(chat: ChatSummary) -> bool:
-    """Not an empty chat, nor a task, which has its card in the chat it came from, unless it needs the person."""
+    """Not an empty chat, nor by itself a task, which stands under the chat it came from, unless it needs the person."""
     if chat.origin is not None and chat.origin.kind == "task":
         return chat.status == "awaiting-permission"
+    if chat.origin is not None and chat.origin.kind == "routine":
+        return True
     return bool(chat.messages or chat.pinned or chat.archived_at)

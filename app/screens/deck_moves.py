@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.screens.deck_chats import DeckChats
-from widgets.chat_list import sections_of
+from widgets.chat_sections import folds, sections_of
 
 
 class DeckMoves(DeckChats):
@@ -65,7 +65,7 @@ class DeckMoves(DeckChats):
 
     def _in_list_order(self) -> list[str]:
         sections = sections_of(self.listed(), self.clock.now_ms())
-        return [c.id for name, chats in sections if name not in ("ARCHIVED", "IMPORTED") for c in chats]
+        return [c.id for name, chats in sections if not folds(name) for c in chats]
 
     def _step_chat(self, by: int) -> None:
         order = self._in_list_order()

@@ -117,7 +117,7 @@ class Records:
             folder=folder,
             mode=ctx.mode,
             model=wanted.model or parent.model,
-            origin=ev.Origin(kind="task", name=safe_name(self.clean(parent.title)), ref=id_),
+            origin=ev.Origin(kind="task", name=safe_name(self.clean(parent.title)), ref=id_, chat=parent.id),
             private=parent.private,
             tools=(*wanted.tools, "report_result") if wanted.tools is not None else None,
         )

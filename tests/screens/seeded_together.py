@@ -83,6 +83,16 @@ def together(services: FakeServices) -> None:
         created = ev.ChatCreated(title=title, folder="~/web")
         said = ev.UserMessage(message_id=f"m_{chat}", text="Work together.")
         services.store.commit_sync(Batch.of(chat, created, said, *events))
+    for n, (title, *more) in enumerate(
+        [("Smoke test", ev.TurnStarted(turn_id="r_smoke")), ("Changelog",), ("Flaky test",)]
+    ):
+        origin = ev.Origin(kind="task", name="Tasks", ref=f"k_{n}", chat=CARDS)
+        services.store.commit_sync(Batch.of(f"c_task_{n}", ev.ChatCreated(title=title, origin=origin), *more))
+    for n in range(3):
+        origin = ev.Origin(kind="routine", name="Nightly report", ref="nightly")
+        run = ev.ChatCreated(title="Nightly report", origin=origin, created=now - n * 86_400_000)
+        put_away = [ev.ChatArchived(archived=True)] if n else []
+        services.store.commit_sync(Batch.of(f"c_run_{n}", run, *put_away))
 
 
 _N = iter(range(1_000_000))

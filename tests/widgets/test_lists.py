@@ -14,7 +14,8 @@ from store.models import ChatHits, ChatSummary, Hit, SearchAnswer
 from store.models import Line as ChatLine
 from store.models import Preview as PreviewModel
 from widgets import marks
-from widgets.chat_list import ChatList, sections_of, state_of
+from widgets.chat_list import ChatList, state_of
+from widgets.chat_sections import sections_of, tasks_of
 from widgets.column import Column
 from widgets.preview import Preview
 from widgets.results import (
@@ -122,6 +123,84 @@ async def test_the_list_goes_by_keys_and_opens_folded_sections() -> None:
         assert "Put away" in screen_text(pilot.app)
         await pilot.press("down", "enter")
         assert pilot.app.sent(ChatList.Open)[-1].chat == "arch"  # type: ignore[attr-defined]
+
+
+def task(name: str, title: str, of: str, status: str = "idle", **more: Any) -> ChatSummary:
+    return chat(name, title, HOUR, status, origin=ev.Origin(kind="task", name="x", ref="k", chat=of), **more)
+
+
+TASKED = [
+    chat("main", "Watch the deploy", 0),
+    task("smoke", "smoke", "main", "running", created_at=2),
+    task("docs", "docs", "main", "running", created_at=1),
+    task("done", "done", "main"),
+    task("asks", "asks", "main", "awaiting-permission"),
+    task("alone", "alone", "gone"),
+]
+
+
+def test_tasks_stand_under_their_chat_but_one_that_needs_you_or_has_no_chat_by_itself() -> None:
+    assert {of: [c.id for c in held] for of, held in tasks_of(TASKED).items()} == {"main": ["done", "docs", "smoke"]}
+    sections = {name: [c.id for c in held] for name, held in sections_of(TASKED, NOW)}
+    assert sections == {"NEEDS YOU": ["asks"], "TODAY": ["main", "alone"]}
+
+
+async def test_tasks_that_work_are_seen_under_their_chat_and_the_others_on_a_press() -> None:
+    view = ChatList()
+    async with Host(view).run_test(size=(40, 20)) as pilot:
+        view.set_chats(TASKED, NOW)
+        await pilot.pause()
+        lines = [line.rstrip() for line in drawn(view)]
+        at = next(n for n, line in enumerate(lines) if "Watch the deploy" in line)
+        assert "Watch the deploy · 1 task" in lines[at]
+        assert lines[at + 1].lstrip("▌ ").startswith("├ ● task: docs") and "└ ● task: smoke" in lines[at + 2]
+        assert not any("task: done" in line for line in lines)
+        await pilot.press("down")  # to the chat, past the one that needs the person
+        assert view.selected == "main"
+        await pilot.press("t")
+        shown = screen_text(pilot.app)
+        assert "├ ○ task: done" in shown and "· 1 task" not in shown
+        await pilot.press("down", "enter")
+        assert pilot.app.sent(ChatList.Open)[-1].chat == "done"  # type: ignore[attr-defined]
+        await pilot.press("t")
+        assert view.selected == "main" and "task: done" not in screen_text(pilot.app)
+
+
+RUNS = [
+    chat(
+        f"run{n}",
+        "Nightly report",
+        n * DAY,
+        "running" if n == 0 else "idle",
+        created_at=NOW - n * DAY,
+        archived_at=5 if n else None,
+        origin=ev.Origin(kind="routine", name="Nightly report", ref="nightly"),
+    )
+    for n in range(3)
+]
+
+
+async def test_a_routines_runs_stand_under_its_own_name_by_their_times() -> None:
+    view = ChatList()
+    async with Host(view).run_test(size=(44, 20)) as pilot:
+        view.set_chats([*CHATS, *RUNS], NOW)
+        sections = {name: [c.id for c in held] for name, held in sections_of([*CHATS, *RUNS], NOW)}
+        assert sections["ROUTINE · Nightly report"] == ["run0", "run1", "run2"]
+        assert list(sections)[-3:] == ["ROUTINE · Nightly report", "IMPORTED", "ARCHIVED"]
+        await pilot.press("end", "up", "up")
+        assert "▸ ● Nightly report 3" in screen_text(pilot.app)
+        await pilot.press("enter")
+        shown = screen_text(pilot.app)
+        assert (
+            f"● {marks.clock_time(NOW)}" in shown and f"○ {marks.day(NOW - DAY, NOW)} {marks.clock_time(NOW)}" in shown
+        )
+        await pilot.press("down", "enter")
+        assert pilot.app.sent(ChatList.Open)[-1].chat == "run0"  # type: ignore[attr-defined]
+
+
+def test_a_run_that_needs_you_is_where_the_person_looks() -> None:
+    asks = chat("run", "Nightly report", 0, "awaiting-permission", origin=ev.Origin(kind="routine", name="Nightly"))
+    assert sections_of([asks], NOW) == [("NEEDS YOU", [asks])]
 
 
 async def test_the_selection_stays_on_its_chat_when_the_list_changes() -> None:
