@@ -28,6 +28,7 @@ class Doing:
     note: str = ""
     waits: bool = False
     private: bool = False
+    bad: bool = False
 
 
 class Doings(LineList):
@@ -56,6 +57,20 @@ class Doings(LineList):
         items.append(Item(None, 1, end))
         self.set_items(items)
 
+    def follow(self, doings: Iterable[Doing], end: str, now_ms: int) -> None:
+        """Show these instead: the cursor stays on its entry and, once scrolled, the view on its lines."""
+        before, top = self._starts.get(self.selected), self.scroll_offset.y
+        self._now = now_ms
+        self.moved = self.moved or self.selected is not None
+        self.show(doings, end)
+        after = self._starts.get(self.selected)
+        if before is None or after is None:
+            return
+        if top:
+            self.scroll_to(y=top + after - before, animate=False, immediate=True)
+        else:
+            self._into_view()
+
     def draw(self, item: Item, nth: int, width: int) -> Line:
         """A day, an entry, or the end."""
         doing = item.data
@@ -65,7 +80,7 @@ class Doings(LineList):
         left = [(f" {clock_time(doing.at)} ", "muted"), mark, (doing.words, "")]
         right: list[Piece] = []
         if doing.note:
-            right.append((f" · {doing.note}", "warn" if doing.waits else "muted"))
+            right.append((f" · {doing.note}", "warn" if doing.waits else "bad" if doing.bad else "muted"))
         if width >= WIDE:
             title = f"{fit(doing.title, TITLE)}{' · private' if doing.private else ''}"
             right.append((f" · {title}", "muted"))

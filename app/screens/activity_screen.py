@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,10 @@ from textual.widgets import Input
 from app.guard import secrets
 from app.keys import BY_ID, show
 from app.screens.bindings import bindings
+from app.screens.following import Following
 from app.screens.host import Host
 from app.screens.watched import WatchedTasks
-from app.session.activity import KINDS, Activity, ActivityKind, Entry
+from app.session.activity import ENDINGS, KINDS, Activity, ActivityKind, Entry
 from store.errors import StoreError
 from store.limits import QUERY_CHARS
 from widgets.bar import Bar
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from app.services import Services
 
 PAUSE_SECONDS = 0.12  # between the last key and the look
+FOLLOWED = frozenset(ENDINGS).union(*KINDS.values())  # what changes the list while it is open
+FOLLOWED_PAGES = 10  # are looked at anew; what lies further back is as it was
 CHOICES: tuple[ActivityKind | None, ...] = (None, *KINDS)
 LOOKING, NOTHING, NO_SUCH = "Looking…", "Nothing was done yet", "Nothing like that was done"
 BEGINNING, MORE = "That is the beginning", "…"
@@ -57,7 +61,7 @@ class ActivityScreen(ModalScreen[Went | None]):
 
     def __init__(self, services: Services) -> None:
         super().__init__()
-        self._clock = services.clock
+        self._clock, self._bus = services.clock, services.session.bus
         redact = services.redactor.clean
         self._activity = Activity(services.store, lambda text: secrets.clean(redact(text)))
         self._tasks = WatchedTasks(lambda error: self.app.fault(error))
@@ -66,6 +70,8 @@ class ActivityScreen(ModalScreen[Went | None]):
         self._before: int | None = None
         self._asked = 0  # the number of the newest question
         self._reading = False
+        self._end = ""  # the list's last line
+        self._turn = asyncio.Lock()  # one look at a time
         self._pause: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -86,14 +92,10 @@ class ActivityScreen(ModalScreen[Went | None]):
         self.query_one(Input).focus()
         self._say()
         self._begin()
+        self._tasks.spawn(Following(self._bus, FOLLOWED, self._changed).run(), "following")
 
     def _say(self) -> None:
-        kinds = self.query_one("#kinds", Bar)
-        pieces = []
-        for choice in CHOICES:
-            here = choice == self._kind
-            pieces.append((f" {choice or 'all'} ", "title under" if here else "muted"))
-        kinds.say(pieces)
+        self._say_kinds()
         words = [
             ("↑↓", "move"),
             (self._key("activity.choose"), "open there"),
@@ -102,6 +104,21 @@ class ActivityScreen(ModalScreen[Went | None]):
             ("Esc", "close"),
         ]
         self.query_one("#keys", Bar).say([p for k, w in words for p in ((f" {k}", "key"), (f" {w}  ", "muted"))])
+
+    def _say_kinds(self) -> None:
+        """The kinds in their order; where they don't fit, from the first on that lets the chosen one be seen."""
+        bar = self.query_one("#kinds", Bar)
+        words = [f" {choice or 'all'} " for choice in CHOICES]
+        chosen, first, width = CHOICES.index(self._kind), 0, bar.size.width or sum(map(len, words))
+        while first < chosen and sum(map(len, words[first : chosen + 1])) + (2 if first else 0) > width:
+            first += 1
+        pieces = [("‹ ", "muted")] if first else []
+        pieces += [(w, "title under" if n == chosen else "muted") for n, w in enumerate(words) if n >= first]
+        bar.say(pieces)
+
+    def on_resize(self) -> None:
+        """Other kinds may fit."""
+        self.call_after_refresh(self._say_kinds)
 
     def _key(self, id_: str) -> str:
         return show(self.app.keymap.get(id_, BY_ID[id_].keys))
@@ -123,6 +140,10 @@ class ActivityScreen(ModalScreen[Went | None]):
 
     async def _read(self, number: int) -> None:
         """Pages, until the view is filled or there is no more."""
+        async with self._turn:
+            await self._read_on(number)
+
+    async def _read_on(self, number: int) -> None:
         wanted = len(self._entries) + self.size.height
         while number == self._asked:
             try:
@@ -146,11 +167,47 @@ class ActivityScreen(ModalScreen[Went | None]):
                 return
 
     def _show(self, end: str) -> None:
-        doings = [
-            Doing(e.id, e.at, e.words, e.title or "New chat", e.note, e.waits, e.private)
+        self._end = end
+        self.query_one(Doings).show(self._doings(), end)
+
+    def _doings(self) -> list[Doing]:
+        return [
+            Doing(e.id, e.at, e.words, e.title or "New chat", e.note, e.waits, e.private, e.bad)
             for e in self._entries.values()
         ]
-        self.query_one(Doings).show(doings, end)
+
+    # -- following
+
+    def _changed(self) -> None:
+        """Something was done meanwhile."""
+        self._tasks.spawn(self._read_anew(self._asked), "activity")
+
+    async def _read_anew(self, number: int) -> None:
+        """What is loaded, as it is now, with what is new; nothing moves under the cursor."""
+        async with self._turn:
+            oldest = min(self._entries, default=None)
+            fresh: dict[int, Entry] = {}
+            before: int | None = None
+            for _ in range(FOLLOWED_PAGES):
+                try:
+                    page = await self._activity.page(before, self._kind, self.query_one(Input).value[:QUERY_CHARS])
+                except StoreError:
+                    return  # the next look says it
+                if number != self._asked or not self.is_attached:
+                    return
+                fresh |= {entry.id: entry for entry in page.entries}
+                before = page.before
+                if before is None or oldest is None or before <= oldest:
+                    break
+            if before is None:
+                self._entries, self._before = fresh, None
+            else:
+                looked = before
+                self._entries = fresh | {id_: e for id_, e in self._entries.items() if id_ < looked}
+                self._before = looked if self._before is not None and looked < self._before else self._before
+            if fresh and self._end in (NOTHING, NO_SUCH):
+                self._end = BEGINNING
+            self.query_one(Doings).follow(self._doings(), self._end, self._clock.now_ms())
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:

@@ -20,6 +20,8 @@ ActivityKind = Literal[
 ]
 READ_AT_ONCE: Final = 500
 
+# what changes an entry that is there already
+ENDINGS: Final = ("tool.finished", "permission.resolved", "turn.completed")
 # which events each kind of entry is read from
 KINDS: Final[Mapping[ActivityKind, tuple[str, ...]]] = {
     "looks": ("chats.looked", "chats.listed", "history.explored"),
@@ -41,6 +43,9 @@ _ANSWERS: Final[Mapping[str | None, str]] = {
     "deny": "you said no",
     "expired": "not answered",
 }
+_OUTCOMES: Final[Mapping[str, str]] = {"error": "failed", "unknown": "may have run"}
+_BAD: Final = frozenset({*_OUTCOMES.values(), "failed"})
+_EXIT: Final = "exit code "
 _ENDS: Final = {"stopped": "stopped", "limit": "stopped at its limit", "closed": "ended with Shoal"}
 _CHANGES: Final = {"created": "Made", "changed": "Edited", "deleted": "Deleted"}
 # rows a transcript shows, where an entry has none of its own
@@ -61,6 +66,7 @@ class Entry:
     note: str = ""  # what became of it
     waits: bool = False  # for the person
     private: bool = False
+    bad: bool = False  # it failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +123,8 @@ class Activity:
         row = stored.event.row() or self._row_near(stored)
         title = safe_name(self._clean(summary.title))
         waits = note == _ANSWERS[None]
-        return Entry(stored.id, stored.chat, title, row, stored.at, kind, said, note, waits, summary.private)
+        bad = note in _BAD or note.startswith(_EXIT)
+        return Entry(stored.id, stored.chat, title, row, stored.at, kind, said, note, waits, summary.private, bad)
 
     def _told(self, stored: ev.Stored) -> tuple[ActivityKind, str, str] | None:  # noqa: PLR0911 - one match
         """An event as (kind, words, what became of it); None for plain looking around."""
@@ -131,7 +138,7 @@ class Activity:
             case ev.ChatMessage() | ev.Wait() | ev.Task():
                 return self._kept_current(stored)
             case ev.ToolStarted() as e if e.family in _FAMILIES and (e.effect == "write" or e.family == "web"):
-                return _FAMILIES[e.family], self._line(e.label or e.name), ""
+                return _FAMILIES[e.family], self._line(e.label or e.name), self._outcome(stored)
             case ev.ProcessStarted() as e:
                 return "commands", self._line(f"Left running: {e.command}"), ""
             case ev.ProcessEnded() as e:
@@ -150,6 +157,15 @@ class Activity:
             case ev.MemorySaved() | ev.MemoryForgotten() | ev.MemoryDecided():
                 return self._memory(stored)
         return None
+
+    def _outcome(self, stored: ev.Stored) -> str:
+        """How a call ended; that it runs, while its reply does."""
+        found = (s.event for s in self._store.events_of_row(stored.chat, stored.event.row() or ""))
+        ended = next((e.status for e in found if isinstance(e, ev.ToolFinished)), None)
+        if ended is None:
+            summary = self._store.summary(stored.chat)
+            return "running" if summary is not None and summary.turn_id else ""
+        return _OUTCOMES.get(ended, "")
 
     def _explored(self, stored: ev.Stored) -> str:
         last = self._store.events_of_row(stored.chat, stored.event.row() or "")[-1].event
@@ -260,7 +276,7 @@ def _restored(event: ev.FilesRestored) -> str:
 def _ended(event: ev.ProcessEnded) -> str:
     if event.reason != "exited":
         return _ENDS[event.reason]
-    return "ended" if event.exit_code is None else f"exit code {event.exit_code}"
+    return "ended" if not event.exit_code else f"{_EXIT}{event.exit_code}"
 
 
 # -- the search box

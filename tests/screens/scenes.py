@@ -281,6 +281,13 @@ async def locked(pilot: Pilot[int], deck: DeckScreen) -> None:
     await pilot.press(*"mouse", "enter")
 
 
+async def done(pilot: Pilot[int], deck: DeckScreen) -> None:
+    """What was done."""
+    await pilot.press("f3")
+    await settled(pilot)
+    await pilot.press("down")
+
+
 SCENES: dict[str, Scene] = {
     "deck": Scene(nothing),
     "search": Scene(search),
@@ -305,6 +312,8 @@ SCENES: dict[str, Scene] = {
     "passphrase": Scene(add_password, size=(100, 30), columns=HANDED),
     "locked": Scene(locked, size=(100, 30), columns=HANDED),
     "locked-row": Scene(nothing, size=(80, 24), columns=HANDED),
+    "activity": Scene(done, size=(140, 40), columns=HANDED),
+    "activity-narrow": Scene(done, size=(80, 24), columns=HANDED),
     "delete": Scene(delete, size=(132, 36)),
     "together": Scene(cards, columns=TOGETHER, size=(160, 46)),
     "explorer": Scene(nothing, columns=EXPLORED, size=(160, 42)),

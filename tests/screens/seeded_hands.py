@@ -54,6 +54,10 @@ def remembered(services: FakeServices) -> None:
     services.memories.changed("y_1")
 
 
+def command(call: str, label: str) -> ev.ToolStarted:
+    return ev.ToolStarted(call_id=call, name="run_command", label=label, effect="write", family="command")
+
+
 def hands(services: FakeServices) -> None:
     """Write it, ending a minute before now."""
     now = services.clock.now_ms()
@@ -68,6 +72,10 @@ def hands(services: FakeServices) -> None:
         (88, ev.ProcessStarted(process_id="pr_1", command="npm run dev -- --port 4000", folder="~/web")),
         (70, ev.ProcessStarted(process_id="pr_2", command="npm test -- --watch", folder="~/web")),
         (61, ev.ProcessEnded(process_id="pr_2", exit_code=1)),
+        (6, command("t_h1", "Ran npm test -- auth")),
+        (6, ev.ToolFinished(call_id="t_h1", status="error", output="2 failed", duration_ms=12_000)),
+        (5, command("t_h2", "Ran npm run lint")),
+        (5, ev.ToolFinished(call_id="t_h2", status="success", output="ok", duration_ms=900)),
         (3, ev.FilesChanged(change_id="fc_h1", label="Edited 3 files", files=files)),
         (2, ev.Notice(notice_id="vault-t_1", text=TOLD_LOCKED, level="warning", code=ev.VAULT_LOCKED)),
         (1, ev.AssistantDone(message_id="m_h2", text="The cookie is `lax` now, and a test keeps it so.")),

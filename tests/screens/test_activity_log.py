@@ -108,6 +108,35 @@ async def test_everything_that_was_done_is_there_and_plain_looking_around_isnt(s
     assert await all_of(store, "pages") == ["Read example.org"]
 
 
+async def test_a_command_that_failed_may_have_run_or_runs_still_says_so(store: Store) -> None:
+    put(
+        store,
+        "c_a",
+        ran("run_command", "Ran npm test", "command", call="t_1"),
+        ev.ToolFinished(call_id="t_1", status="error", output="exit code 1"),
+        ran("run_command", "Ran ls", "command", call="t_2"),
+        ev.ToolFinished(call_id="t_2", status="success"),
+        ran("fetch_page", "Read example.org", "web", "read", call="t_3"),
+        ev.ToolFinished(call_id="t_3", status="error"),
+        ran("run_command", "Ran make", "command", call="t_4"),
+        ev.ToolFinished(call_id="t_4", status="unknown"),
+        ev.TurnStarted(turn_id="u_1"),
+        ran("run_command", "Ran sleep 60", "command", call="t_5"),
+    )
+    assert await all_of(store) == [
+        "Ran sleep 60 (running)",
+        "Ran make (may have run)",
+        "Read example.org (failed)",
+        "Ran ls",
+        "Ran npm test (failed)",
+    ]
+    page = await Activity(store, secrets.clean).page()
+    assert [e.bad for e in page.entries] == [False, True, True, False, True]
+    assert await all_of(store, "commands", "failed") == ["Ran npm test (failed)"]
+    put(store, "c_a", ev.TurnCompleted(turn_id="u_1", outcome="interrupted"))
+    assert (await all_of(store))[0] == "Ran sleep 60"
+
+
 async def test_questions_say_what_was_answered_or_that_they_wait(store: Store) -> None:
     for n, decision in enumerate(("allow", "allow-always", "deny", "expired", None)):
         asked = ev.PermissionRequested(permission_id=f"p_{n}", summary="Run a command", preview=f"touch {n}")

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pytest
+from textual.pilot import Pilot
 from textual.widgets import Input
 
 from app.screens.activity_screen import ActivityScreen
+from app.screens.deck_screen import DeckScreen
+from app.session.activity import ActivityPage
 from store import events as ev
 from store.log import Batch
 from tests.screens.deck_tools import NARROW, WIDE, open_deck, running, until
 from tests.screens.fakes import FakeServices, fake_services
 from tests.screens.test_activity_log import KEY, look, ran
+from widgets.bar import Bar
 from widgets.doings import Doing, Doings
 
 DAY = 86_400
@@ -102,6 +108,107 @@ async def test_it_works_in_80_columns_and_reads_on_as_the_end_comes_near(tmp_pat
             await pilot.pause(0.02)
         await until(pilot, lambda: "# That is the beginning" in shown(screen))
         assert len(shown(screen)) == 202
+
+
+async def opened(pilot: Pilot[int], deck: DeckScreen) -> ActivityScreen:
+    await pilot.press("f3")
+    await until(pilot, lambda: isinstance(deck.app.screen, ActivityScreen))
+    screen = deck.app.screen
+    assert isinstance(screen, ActivityScreen)
+    await until(pilot, lambda: "# That is the beginning" in shown(screen))
+    return screen
+
+
+async def test_what_is_done_meanwhile_comes_into_the_open_list_and_the_cursor_keeps_its_row(tmp_path: Path) -> None:
+    services, _, two = seeded(tmp_path)
+    async with running(services) as (pilot, deck):
+        screen = await opened(pilot, deck)
+        doings = screen.query_one(Doings)
+        await pilot.press("down", "down")
+        here = doings.selected
+        await services.session.write(two, ran("run_command", "Ran make", "command", call="t_10"))
+        await until(pilot, lambda: "Ran make" in shown(screen))
+        assert doings.selected == here
+        assert shown(screen)[1] == "Ran make"
+        await services.session.write(two, ev.ToolFinished(call_id="t_10", status="error"))
+        await until(pilot, lambda: [i for i in doings.items if isinstance(i.data, Doing) and i.data.note == "failed"])
+        assert doings.selected == here and shown(screen).count("Ran make") == 1
+
+
+async def test_an_unmoved_cursor_stays_on_the_row_it_stood_on(tmp_path: Path) -> None:
+    services, _, two = seeded(tmp_path)
+    async with running(services) as (pilot, deck):
+        screen = await opened(pilot, deck)
+        here = screen.query_one(Doings).selected
+        await services.session.write(two, ran("run_command", "Ran make", "command", call="t_10"))
+        await until(pilot, lambda: "Ran make" in shown(screen))
+        assert screen.query_one(Doings).selected == here
+
+
+async def test_a_view_that_was_scrolled_stays_on_its_lines_while_new_ones_come(tmp_path: Path) -> None:
+    services, _, two = seeded(tmp_path)
+    for n in range(120):
+        services.store.commit_sync(Batch.of(two, ran("run_command", f"Ran {n}", "command", call=f"k_{n}")))
+    async with running(services, NARROW) as (pilot, deck):
+        await pilot.press("f3")
+        await until(pilot, lambda: isinstance(deck.app.screen, ActivityScreen))
+        screen = deck.app.screen
+        assert isinstance(screen, ActivityScreen)
+        await until(pilot, lambda: "Ran 119" in shown(screen))
+        doings = screen.query_one(Doings)
+        await pilot.press("pagedown", "pagedown", "up")
+        here, top = doings.selected, doings.scroll_offset.y
+        assert top > 0
+        for n in range(3):
+            await services.session.write(two, ran("run_command", f"Ran new {n}", "command", call=f"n_{n}"))
+        await until(pilot, lambda: "Ran new 2" in shown(screen))
+        assert (doings.selected, doings.scroll_offset.y) == (here, top + 3)
+        loaded = shown(screen)
+        assert len(loaded) == len(set(loaded)) and "Ran 100" in loaded
+
+
+async def test_many_things_at_once_are_one_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    services, _, two = seeded(tmp_path)
+    async with running(services) as (pilot, deck):
+        screen = await opened(pilot, deck)
+        looks: list[object] = []
+        page = screen._activity.page
+
+        async def counted(*args: Any) -> ActivityPage:
+            looks.append(args)
+            return await page(*args)
+
+        monkeypatch.setattr(screen._activity, "page", counted)
+        for n in range(40):
+            await services.session.write(two, ran("run_command", f"Ran {n}", "command", call=f"n_{n}"))
+        await until(pilot, lambda: "Ran 39" in shown(screen))
+        assert len(looks) <= 4
+
+
+async def test_the_first_thing_that_is_done_takes_the_place_of_the_empty_words(tmp_path: Path) -> None:
+    services = fake_services(tmp_path)
+    chat = services.seed("Quiet", ("you", "hello"))
+    open_deck(services, chat)
+    async with running(services) as (pilot, deck):
+        await pilot.press("f3")
+        await until(pilot, lambda: isinstance(deck.app.screen, ActivityScreen))
+        screen = deck.app.screen
+        assert isinstance(screen, ActivityScreen)
+        await until(pilot, lambda: shown(screen) == ["# Nothing was done yet"])
+        await services.session.write(chat, ran("run_command", "Ran make", "command"))
+        await until(pilot, lambda: shown(screen)[1:] == ["Ran make", "# That is the beginning"])
+
+
+async def test_the_chosen_kind_is_seen_also_where_not_all_of_them_fit(tmp_path: Path) -> None:
+    services, _, _ = seeded(tmp_path)
+    async with running(services, NARROW) as (pilot, deck):
+        await pilot.press("f3")
+        await until(pilot, lambda: isinstance(deck.app.screen, ActivityScreen))
+        bar = deck.app.screen.query_one("#kinds", Bar)
+        await pilot.pause()
+        assert bar.plain.startswith(" all ")
+        await pilot.press("shift+tab")
+        assert bar.plain.startswith("‹ ") and bar.plain.endswith(" memories ") and len(bar.plain) <= bar.size.width
 
 
 async def test_an_empty_home_says_so(tmp_path: Path) -> None:
