@@ -77,7 +77,7 @@ class WaitingRow(ActingRow):
         head = f"{HEADS[wait.state]} {title}"
         if wait.kind == "time" and watching and wait.deadline:
             head = f"Waiting until {clock_time(wait.deadline - 60_000)}"
-        mark: Piece = ("⏳ ", "accent") if watching else ("  ", "")
+        mark: Piece = ("⏳ ", "accent") if watching else ("   ", "")
         out = [spread([mark, (head, "")], [(self._told, "muted")], width)]
         if wait.parts:
             dots: list[Piece] = [(f"{PARTS[p.state]}", PART_STYLES[p.state]) for p in wait.parts]
