@@ -53,6 +53,19 @@ class Searching(Protocol):
         """Read."""
 
 
+class NotAllowed(Exception):
+    """The chat may not explore, or not any more; with the sentence."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+
+
+def never_refused() -> str | None:
+    """For runs without a chat."""
+    return None
+
+
 async def no_digest(chat: str) -> Line | None:
     """For chats that never summarised themselves."""
     return None
@@ -63,7 +76,8 @@ class Lock:
     """What the child can't leave: the project and the chat it works for.
 
     `own` are the messages of the reply being written, `here` what of this chat comes before it (first of all what its
-    model no longer sees), `digest` gives another chat's newest summary of itself.
+    model no longer sees), `digest` gives another chat's newest summary of itself, `refused` says in a sentence why the
+    chat may no longer look: asked again before every search and read.
     """
 
     project: str
@@ -72,11 +86,12 @@ class Lock:
     own: frozenset[str] = frozenset()
     here: Away = NOTHING_AWAY
     digest: Callable[[str], Awaitable[Line | None]] = no_digest
+    refused: Callable[[], str | None] = never_refused
 
 
 @dataclass(slots=True)
 class Child:
-    """One run's tools. `told` hears of every phase, in counts only."""
+    """One run's tools; they raise NotAllowed. `told` hears of every phase, in counts only."""
 
     search: Searching
     lock: Lock
@@ -237,6 +252,8 @@ class Child:
     # -- within
 
     def _spent(self) -> str | None:
+        if refused := self.lock.refused():
+            raise NotAllowed(refused)
         if self.searches + self.reads >= EXPLORE_CALLS or self.registry.room() <= 0:
             self.capped = True
             return OVER

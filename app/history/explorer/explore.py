@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from app.aio import TaskSet
@@ -13,7 +14,7 @@ from app.commands import CommandError, Explore, SetConsent
 from app.guard.may import NOT_HERE, may_look
 from app.guard.taint import looked_at, new_sources
 from app.history.away import Away, away_of
-from app.history.explorer.child import Child, Lock, Searching
+from app.history.explorer.child import Child, Lock, NotAllowed, Searching
 from app.history.explorer.entitlement import TOOLS, Consents, Entitlements
 from app.history.explorer.evidence import Registry, chats_of
 from app.history.explorer.extractive import RuleDriver
@@ -82,7 +83,12 @@ class Explorer:
     async def run(
         self, ctx: TurnContext, query: str, call_id: str | None, progress: Callable[[str], None] = lambda words: None
     ) -> Explored:
-        """Show the card, explore, and say how it ended; raises CancelledError, having said that it was cancelled."""
+        """Show the card, explore, and say how it ended.
+
+        Raises NotAllowed before anything is shown, and CancelledError, having said that it was cancelled.
+        """
+        if refused := self._refused(ctx.chat):
+            raise NotAllowed(refused)
         explore_id = new_id(LOOK)
         query = self._clean(query)
         engine = self.entitlements.whole().engine
@@ -111,10 +117,12 @@ class Explorer:
                 told=told,
                 settle=lambda: self._settle(EXPLORE_INDEX_SECONDS),
             )
+            if refused := self._refused(ctx.chat):
+                raise NotAllowed(refused)
         except Exception as error:
-            if not isinstance(error, WireError):
+            if not isinstance(error, WireError | NotAllowed):
                 log.error("an exploration in %s broke: %s", ctx.chat, type(error).__name__, exc_info=error)
-            words = self._clean(error.sentence) if isinstance(error, WireError) else BROKE
+            words = self._clean(error.sentence) if isinstance(error, WireError | NotAllowed) else BROKE
             failed = pending.model_copy(update={"state": "failed", "partial_reason": words})
             return Explored(None, failed, (), (forget, record(self._clock, begun, failed, child)), words)
         except BaseException:
@@ -135,7 +143,15 @@ class Explorer:
     async def lock(self, ctx: TurnContext) -> Lock:
         """What a run for this turn is bound to."""
         own, here = await self._store.read(self._here, ctx.chat)
-        return Lock(ctx.folder, ctx.chat, self._store.summary, own, here, self._digest)
+        refused = partial(self._refused, ctx.chat)
+        return Lock(ctx.folder, ctx.chat, self._store.summary, own, here, self._digest, refused)
+
+    def _refused(self, chat: str) -> str | None:
+        """Why a chat may not explore as it is now, whoever asks: plan, engine, and what it has read."""
+        whole = self.entitlements.whole()
+        if not whole.pro:
+            return whole.why
+        return may_look(self._context(chat)) if self._store.summary(chat) is not None else NOT_HERE
 
     def _here(self, chat: str) -> tuple[frozenset[str], Away]:
         """The messages of the reply being written with the one it answers, and what came before them in the chat."""
@@ -166,14 +182,15 @@ class Explorer:
 
     async def by_hand(self, chat: str, query: str) -> dict[str, Any]:
         """`shoal explore`: plan and engine are needed, and a chat that may look; consent is given by the command."""
-        ctx = self._context(chat)
-        return await self._asked(ctx, query, may_look(ctx))
+        return await self._asked(self._context(chat), query, None)
 
     async def _asked(self, ctx: TurnContext, query: str, refused: str | None) -> dict[str, Any]:
-        whole = self.entitlements.whole()
-        if refused is not None or not whole.pro:
-            raise CommandError("not-allowed", refused or whole.why)
-        done = await self.run(ctx, query, None)
+        if refused is not None:
+            raise CommandError("not-allowed", refused)
+        try:
+            done = await self.run(ctx, query, None)
+        except NotAllowed as error:
+            raise CommandError("not-allowed", error.sentence) from None
         had = self._store.summary(ctx.chat)
         marks = [Taint(source=s) for s in new_sources(had.taints if had else (), done.taints)]
         await self._store.commit(Batch.of(ctx.chat, *marks, done.event, changes=done.changes))

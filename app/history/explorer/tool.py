@@ -7,6 +7,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, Field, field_validator
 
 from app.guard.may import NOT_HERE
+from app.history.explorer.child import NotAllowed
 from app.history.explorer.explore import Explorer
 from app.history.surface import EXPLORE
 from app.ports import CallFacts, ToolOutcome, TurnContext
@@ -84,7 +85,10 @@ class ExploreChatHistory:
             if ctx.progress is not None:
                 ctx.progress(call_id, words)
 
-        done = await self._explorer.run(ctx, args.query, call_id, progress)
+        try:
+            done = await self._explorer.run(ctx, args.query, call_id, progress)
+        except NotAllowed as error:
+            return ToolOutcome(error.sentence, ok=False)
         if done.report is None:
             words = f"The exploration failed: {done.sentence} Nothing was found out; don't search another way."
             return ToolOutcome(words, ok=False, events=(done.event,), changes=done.changes)
