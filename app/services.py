@@ -22,9 +22,8 @@ from app.history.read_chat import ReadChat
 from app.history.search_chats import SearchChats
 from app.history.surface import SurfaceGate
 from app.paths import Home
-from app.ports import Extension, Inbox, Turn, TurnContext, Wires, joined_extensions
+from app.ports import Extension, Inbox, Turn, TurnContext, Wire, Wires, joined_extensions
 from app.providers.endpoints import PRESETS
-from app.providers.offline import OfflineWire
 from app.providers.wires import WireFinder
 from app.session.asks import Asks
 from app.session.bus import Bus
@@ -138,7 +137,12 @@ async def _over(
         return quoting.defused(clean(text))
 
     around: list[Services] = []  # filled below: what was found on this computer is known only later
-    offline = OfflineWire(lambda: _titles(store), lambda: _found(around), clock)
+
+    def offline() -> Wire:
+        from app.providers.offline import OfflineWire  # with the first message: the first screen is there before
+
+        return OfflineWire(lambda: _titles(store), lambda: _found(around), clock)
+
     wires = wires or WireFinder(settings, redactor, clock, shapes=secrets.clean, offline=offline)
     search = SearchService(
         store,

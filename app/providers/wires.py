@@ -86,11 +86,12 @@ class WireFinder:
         shapes: Callable[[str], str] | None = None,
         times: Times | None = None,
         retrying: Retrying | None = None,
-        offline: Wire | None = None,
+        offline: Callable[[], Wire] | None = None,
     ) -> None:
         """`shapes`: the filter of key shapes (app.guard.secrets.clean), put after the known values.
 
-        `offline`: the offline assistant with the person's titles; without it one that knows none is made when asked.
+        `offline` makes the offline assistant that knows the person's titles, when it is first asked for; without it
+        one that knows none is made.
         """
         self._settings, self._redactor = settings, redactor
         self._clock = clock or SystemClock()
@@ -99,13 +100,14 @@ class WireFinder:
         self._times, self._retrying = times, retrying or Retrying()
         self._pools: dict[tuple[str | None, asyncio.AbstractEventLoop], httpx2.AsyncHTTPTransport] = {}
         self._making = asyncio.Lock()
-        self._others: dict[str, Wire] = {"offline": offline} if offline is not None else {}
+        self._offline = offline or _offline
+        self._others: dict[str, Wire] = {}
 
     def wire(self, model: str) -> Wire:
         """The wire of `model`; raises WireError "setup"."""
         if model == "offline" or model.startswith("scripted:"):
             if model not in self._others:
-                self._others[model] = _offline() if model == "offline" else _scripted(model.partition(":")[2])
+                self._others[model] = self._offline() if model == "offline" else _scripted(model.partition(":")[2])
             return self._others[model]
         at = find(model, self._settings, self._environ)
         if at.key and at.key.casefold() not in PLACEHOLDERS:
