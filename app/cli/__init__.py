@@ -5,6 +5,7 @@ Exit codes: 0, 1 failed, 2 usage, 3 store broken, 4 held by another Shoal, 5 a q
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -47,17 +48,27 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _dispatch(words)
+        code = _dispatch(words)
+        sys.stdout.flush()  # a full disk is met here, not when the process ends
+        return code
     except KeyboardInterrupt:
         print("shoal: stopped.", file=sys.stderr)
         return FAILED
     except BrokenPipeError:  # whoever read our output has what it wanted
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _drop_output()
         return 0
     except Exception as error:  # noqa: BLE001 - the last net: one sentence for the person, the rest in a file
         from app.cli.failures import said
 
+        if isinstance(error, OSError) and error.filename is None:
+            _drop_output()
         return said(error)
+
+
+def _drop_output() -> None:
+    """What is still to be written goes nowhere, so that the end of the process doesn't try it again."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # a stream without a descriptor has no such end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _dispatch(words: list[str]) -> int:

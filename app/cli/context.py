@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from app.cli import USAGE
+from app.cli import BROKEN, USAGE
 from app.cli.failures import CliError, say
 from app.paths import Home
 from app.settings import SERVERS, Settings, load
@@ -54,6 +54,8 @@ def opened(words: Sequence[str], *, quiet: bool = False, writes: bool = False) -
     from app.diagnostics import start_log
 
     home = Home.default()
+    if home.root.exists() and not home.root.is_dir():
+        raise CliError(f"“{home.root}” isn't a folder, so no chats can be in it; set SHOAL_HOME to a folder.", BROKEN)
     settings, problems = load(home, words)
     if writes:
         with contextlib.suppress(OSError):  # said in words when the store is opened

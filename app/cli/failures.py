@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 
 from app.cli import BROKEN, FAILED, HELD, USAGE
@@ -13,6 +14,7 @@ from store.errors import StoreBroken, StoreError, StoreHeld
 from store.importers.base import ImportFailed
 from store.text import safe_text
 
+_UNWRITTEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})  # what the output's end may answer
 NO_HOME = "Shoal's folder, where your chats are kept, can't be made or opened"
 
 
@@ -48,6 +50,9 @@ def said(error: BaseException) -> int:
     if isinstance(error, CliError | StoreError | SettingsError | ImportFailed):
         say(str(error))
         return code_of(error)
+    if isinstance(error, OSError) and error.errno in _UNWRITTEN and error.filename is None:
+        say(f"not all of the answer could be written ({(error.strerror or 'it failed').lower()}).")
+        return FAILED
     if isinstance(error, OSError) and not Home.default().root.is_dir():
         say(f"{NO_HOME} ({(error.strerror or type(error).__name__).lower()}). Set SHOAL_HOME to a folder of yours.")
         return BROKEN

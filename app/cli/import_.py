@@ -8,6 +8,7 @@ import os
 import sys
 from pathlib import Path
 
+from app.cli import FAILED
 from app.cli.context import cleaner, clock_of, folder, opened
 from app.cli.failures import say
 from store.importers.run import Report
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     finally:
         store.close()
     print(report.sentence())
-    return 0
+    return FAILED if report.cut else 0
 
 
 class _Progress:
