@@ -292,8 +292,7 @@ def run(home: Home, settings: Settings, problems: Sequence[str] = ()) -> int:
         return await build_services(home, settings, on_notice=lambda words: app.tell(words))
 
     app = ShoalApp(build, settings, problems, crash_dir=home.logs)
-    gc.disable()  # until the first paint: nothing of what starting makes is garbage
-    code = app.run()
+    code = app.run()  # (collecting begins with the first paint, `_collect_again`)
     gc.enable()
     if app.services is not None and app.failure:
         asyncio.run(_close(app.services))

@@ -6,6 +6,7 @@ Exit codes: 0, 1 failed, 2 usage, 3 store broken, 4 held by another Shoal, 5 a q
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -110,6 +111,7 @@ def _usage(what: str) -> int:
 
 def _screen(words: list[str]) -> int:
     """The program on screen."""
+    gc.disable()  # until the first paint: nothing of what starting makes is garbage
     from app import tui
     from app.cli.context import opened
 

@@ -259,6 +259,7 @@ PARTS: dict[str, Callable[[Any], Awaitable[dict[str, float]]]] = {
 
 def child(part: str, home: Path, out: Path) -> None:
     """Run the real app, measure, write the figures, leave."""
+    gc.disable()  # as the command line does before its imports
     from app.settings import Settings
     from app.tui import ShoalApp
 
@@ -281,7 +282,6 @@ def child(part: str, home: Path, out: Path) -> None:
         await original()
 
     app._start = begin  # type: ignore[method-assign]
-    gc.disable()  # as `tui.run` does
     app.run()
     if app.failure:
         out.write_text(json.dumps({"failed": app.failure}))
