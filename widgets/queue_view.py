@@ -70,14 +70,11 @@ class QueueView(Row):
             out.append(Line(fit_pieces([(words, "muted")], width), quiet=True))
         return out
 
-    def on_focus(self) -> None:
-        """Begin at the first."""
-        if self.cursor < 0:
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Begin at the first; say the keys, or how to come to them."""
+        super().watch_has_focus(has_focus)
+        if has_focus and self.cursor < 0:
             self.cursor = 0
-        self.changed()
-
-    def on_blur(self) -> None:
-        """Say how to come back."""
         self.changed()
 
     def action_go(self, by: int) -> None:

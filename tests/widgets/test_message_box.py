@@ -188,3 +188,18 @@ async def test_enter_in_an_empty_box_sends_on_what_waits_and_without_that_nothin
         await pilot.press("enter")
         assert [m.texts for m in pilot.app.sent(Composer.Go)] == [("two", "three")]  # type: ignore[attr-defined]
         assert sent(pilot.app) == []
+
+
+async def test_what_waits_says_how_to_come_to_it_and_then_its_keys() -> None:
+    box = Composer()
+    async with Host(box).run_test(size=(80, 12)) as pilot:
+        box.set_queue(["two", "three"])
+        box.focus()
+        await pilot.pause()
+        assert "queued · Shift+Tab, then e edit" in screen_text(pilot.app)
+        await pilot.press("shift+tab")
+        await pilot.pause()
+        assert box.queue.has_focus and "queued · e edit" in screen_text(pilot.app)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert box.box.has_focus and "queued · Shift+Tab" in screen_text(pilot.app)
