@@ -14,12 +14,17 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from app.guard.vault_places import VaultProblem
 from app.screens.confirm import Confirm
 from app.screens.deck_screen import DeckScreen
 from app.screens.picker import Choice, Picker
 from store import events as ev
+from store.log import Batch
+from store.memory import Memory
 from tests.screens.deck_tools import open_deck, running, until
 from tests.screens.fakes import FakeServices, fake_services
+from widgets.memory_list import MemoryList
+from widgets.name_list import NameList
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = [
@@ -182,6 +187,50 @@ async def test_composer_find_toasts_and_boxes(services: FakeServices) -> None:
                 assert_harmless(pilot.app)
                 await pilot.press("escape")
                 await until(pilot, lambda: isinstance(pilot.app.screen, DeckScreen))
+
+
+async def test_memories_and_what_was_done_show_hostile_lines_as_letters(services: FakeServices) -> None:
+    texts = [t.encode("utf-8", "replace").decode() for t in corpus()]
+    chat = services.seed("Memories", ("you", "x"))
+    kept = [Memory(f"y_{n}", "fact", text, n, "pending" if n % 2 else "kept", (chat,)) for n, text in enumerate(texts)]
+    said = [ev.MemorySaved(memory_id=m.id, content=m.content) for m in kept]
+    files = [ev.FilesChanged(change_id=f"f_{n}", label=text) for n, text in enumerate(texts)]
+    services.store.commit_sync(Batch.of(chat, *said, *files, changes=[m.keep() for m in kept]))
+    services.memories.changed("y_0")
+    open_deck(services, chat)
+    async with running(services, (120, 40)) as (pilot, _):
+        await pilot.press("f8", "m")
+        await pilot.pause(0.3)
+        for key in ["down"] * len(texts):
+            await pilot.press(key)
+            if int(pilot.app.screen.query_one(MemoryList).selected.split("_")[1]) % 8 == 0:  # type: ignore[union-attr]
+                await pilot.pause(0.05)
+                assert_harmless(pilot.app)
+        await pilot.press("enter")
+        await ready(pilot)
+        assert_harmless(pilot.app)
+        await pilot.press("escape", "escape", "f3")
+        await pilot.pause(0.3)
+        for _ in range(4):
+            assert_harmless(pilot.app)
+            await pilot.press("pagedown")
+            await ready(pilot)
+
+
+async def test_names_of_passwords_and_what_is_said_of_them_are_letters(services: FakeServices) -> None:
+    async with running(services, (100, 30)) as (pilot, _):
+        for text in corpus()[::3]:
+            try:
+                await services.vault.put(text.encode("utf-8", "replace").decode(), "a-long-password")
+            except VaultProblem:
+                continue  # nothing of it is a letter
+        await pilot.press("f8", "w")
+        await pilot.pause(0.3)
+        assert len(pilot.app.screen.query_one(NameList).items) > 5
+        assert_harmless(pilot.app)
+        await pilot.press("end", "x")
+        await ready(pilot)
+        assert_harmless(pilot.app)
 
 
 async def test_search_shows_hostile_lines_as_letters(services: FakeServices) -> None:

@@ -18,18 +18,22 @@ from textual.widgets import Static
 from widget_host import NOW, Host, ask, corpus, look, said
 
 from store import events as ev
-from store.models import ChatHits, ChatSummary, Hit, SearchAnswer
+from store.models import ChatHits, ChatSummary, FileDiff, Hit, SearchAnswer
 from store.models import Line as ChatLine
 from store.models import Preview as PreviewModel
 from store.rows import ChangeRow, MemoryRow, NoticeRow, ProcessRow, ToolRow, UnknownRow
+from store.text import safe_text
 from widgets.bar import Bar
 from widgets.chat_list import ChatList
 from widgets.column import Column
 from widgets.composer import Composer
+from widgets.memory_list import MemoryList, Remembered
+from widgets.name_list import NameList
 from widgets.net import NET
 from widgets.preview import Preview
 from widgets.results import Results, Section, chat_results, message_results, this_chat
 from widgets.rows import widget_for
+from widgets.rows.change_row import Change
 from widgets.rows.permission_card import PermissionCard
 from widgets.rows.said import Said
 from widgets.strip import ChatStrip
@@ -70,6 +74,8 @@ async def a_transcript(app: App[Any], text: str) -> None:
         row = view.row_widget(key)
         if row is not None:
             row.press()
+        if isinstance(row, Change):
+            row.set_diffs([FileDiff(text, ("@@ " + text, "+" + text, "-" + text, " " + text), text)])
     view.find(text[:8])
 
 
@@ -114,6 +120,14 @@ async def a_strip(app: App[Any], text: str) -> None:
     app.query_one(ChatStrip).show([chat(text)], "c1")
 
 
+async def memories(app: App[Any], text: str) -> None:
+    app.query_one(MemoryList).show([Remembered("y", safe_text(text, one_line=True), "fact", True)])
+
+
+async def names(app: App[Any], text: str) -> None:
+    app.query_one(NameList).show([text, "k"])
+
+
 PLACES: dict[str, tuple[Callable[[], Widget], Any]] = {
     "transcript": (Transcript, a_transcript),
     "column": (lambda: Column("c1", now_ms=NOW), a_column),
@@ -122,6 +136,8 @@ PLACES: dict[str, tuple[Callable[[], Widget], Any]] = {
     "results": (Results, some_results),
     "preview": (Preview, a_preview),
     "strip": (ChatStrip, a_strip),
+    "memories": (MemoryList, memories),
+    "names": (NameList, names),
 }
 
 
