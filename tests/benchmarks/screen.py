@@ -208,7 +208,7 @@ async def keys(app: Any) -> dict[str, float]:
     await asyncio.sleep(0.5)
     screen = app.screen
     waited: list[float] = []
-    for word in "w12 w7,w123,w4 w99,w31 w2,w777,w8 w15,w2048,w1 w300,w55 w6,w44 w1,w913".split(","):
+    for word in ["w12 w7", "w123", "w4 w99", "w31 w2", "w777", "w8 w15", "w2048", "w1 w300", "w55 w6", "w44 w1", "w913"]:
         for letter in word:
             begin, asked = time.monotonic(), screen._asked
             box = screen.query_one(Input)
