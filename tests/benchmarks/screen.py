@@ -29,6 +29,7 @@ from store.state import KeepState
 
 ROOT = Path(__file__).resolve().parents[2]
 STREAMING, TOKENS_A_SECOND, SECONDS = 4, 60, 8
+TYPED = ("w12 w7", "w123", "w4 w99", "w31 w2", "w777", "w8 w15", "w2048", "w1 w300", "w55 w6", "w44 w1", "w913")
 GOALS = {
     "cold start to first paint": 800.0,
     "open a chat of 10,000 messages": 200.0,
@@ -208,7 +209,7 @@ async def keys(app: Any) -> dict[str, float]:
     await asyncio.sleep(0.5)
     screen = app.screen
     waited: list[float] = []
-    for word in ["w12 w7", "w123", "w4 w99", "w31 w2", "w777", "w8 w15", "w2048", "w1 w300", "w55 w6", "w44 w1", "w913"]:
+    for word in TYPED:
         for letter in word:
             begin, asked = time.monotonic(), screen._asked
             box = screen.query_one(Input)
