@@ -238,8 +238,8 @@ def save(home: Home, changes: Mapping[str, Any]) -> None:
     try:
         Settings.model_validate(document.unwrap())
     except ValidationError as error:
-        if any(".".join(map(str, e["loc"])) in changes for e in error.errors()):
-            raise SettingsError(_sentence(error.errors()[0], "settings")) from error
+        if any(_dotted(e) in changes for e in error.errors()):
+            raise SettingsError(_refusal(next(e for e in error.errors() if _dotted(e) in changes))) from error
     file.write(home, tomlkit.dumps(document))
 
 
@@ -303,6 +303,16 @@ def _sentence(problem: Any, where: str, dotted: str | None = None) -> str:
     why = str(problem["msg"]).removeprefix("Value error, ")
     instead = f"{SAFER[key]} is used" if key in SAFER else "its default holds"
     return f"{where}: `{key}` can't be used ({why[:1].lower()}{why[1:]}); {instead}."
+
+
+def _dotted(problem: Any) -> str:
+    return ".".join(map(str, problem["loc"]))
+
+
+def _refusal(problem: Any) -> str:
+    """Why a change isn't made; what held before holds on."""
+    why = str(problem["msg"]).removeprefix("Value error, ")
+    return f"`{file.word(_dotted(problem))}` stays as it was: {why[:1].lower()}{why[1:]}."
 
 
 def _override(data: dict[str, Any], word: str) -> tuple[Settings, dict[str, Any]]:

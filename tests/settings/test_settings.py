@@ -145,6 +145,16 @@ def test_a_broken_file_is_never_overwritten_by_saving(tmp_path: Path) -> None:
     assert home.settings.read_text() == "mode = 'plan\n"
 
 
+def test_a_change_that_cannot_be_made_says_that_the_old_value_stays(tmp_path: Path) -> None:
+    home = home_with(tmp_path, "model = 'openai:mine'\nmodle = 'x'\n")
+    before = home.settings.read_text()
+    for changes in ({"model": "wonder:9"}, {"theme": "x", "mode": "yolo"}):
+        with pytest.raises(SettingsError, match=rf"^`{list(changes)[-1]}` stays as it was: ") as error:
+            save(home, changes)
+        assert "default" not in str(error.value)
+    assert home.settings.read_text() == before
+
+
 def test_saved_by_several_at_once_the_file_is_always_whole(tmp_path: Path) -> None:
     home = home_with(tmp_path, "# mine\nmode = 'plan'\n")
     stop = threading.Event()
