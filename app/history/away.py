@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, Protocol
+from typing import Final, Literal
 
+from app.history.tool import Searcher
 from store.events import ContextCleared, ContextCompacted, Stored
 from store.models import Slice
 
@@ -23,13 +24,6 @@ class Away:
 
 
 NOTHING_AWAY: Final = Away()
-
-
-class Slicing(Protocol):
-    """The part of the search service that reads."""
-
-    async def slice(self, chat: str, message: str | None = None, direction: Any = "around", count: int = 12) -> Slice:
-        """A stretch of one chat, oldest first."""
 
 
 def away_of(events: Iterable[Stored], own: Collection[str] = (), *, whole: bool = False) -> Away:
@@ -56,7 +50,7 @@ def away_of(events: Iterable[Stored], own: Collection[str] = (), *, whole: bool 
 
 
 async def slice_away(
-    search: Slicing,
+    search: Searcher,
     chat: str,
     away: Away,
     message: str | None = None,

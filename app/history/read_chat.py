@@ -9,12 +9,12 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel, Field, field_validator
 
 from app.guard.may import NO_SUCH_CHAT
-from app.history.answers import CAUTION, FoundChat, FoundLine, chat_of, line_of, settled_chat
+from app.history.answers import CAUTION, Clean, FoundChat, FoundLine, chat_of, line_of, settled_chat
 from app.history.away import Away, away_of, slice_away
 from app.history.budget import fit_lines, fit_read
 from app.history.looked import carried, looked
-from app.history.surface import READ
-from app.history.tool import BAD_TEXT, BROKEN, THIS_CHAT, Chats, HistoryTool
+from app.history.surface import READ, SurfaceGate
+from app.history.tool import BAD_TEXT, BROKEN, THIS_CHAT, Chats, HistoryTool, Searcher
 from app.ports import CallFacts, ToolOutcome, TurnContext
 from app.settings import MODEL_GETS
 from app.tools.base import ToolArgs, compact
@@ -30,7 +30,7 @@ NOTHING_THERE = "Nothing was said there."
 SHORTENED = "This is the part of this chat that was summarised or cleared away; you have the rest."
 
 DESCRIPTION = (
-    "Read a stretch of one earlier chat: twelve messages around a line that search_chats found, or the twelve `before` "
+    "Read a stretch of one earlier chat: twelve messages around a line that {found}, or the twelve `before` "
     "or `after` it to read on, or how the chat ended when no message is given (with `after`: how it began)."
 )
 
@@ -39,7 +39,7 @@ class ReadArgs(ToolArgs):
     """Which chat, and where in it. Ids are taken as they are: an odd one is an unknown one."""
 
     chat: str = Field(
-        description="The chat's id, as search_chats gave it",
+        description="The chat's id, as it was given to you",
         json_schema_extra={"minLength": 1, "maxLength": CHAT_ID_CHARS},
     )
     message: str | None = Field(
@@ -75,8 +75,13 @@ class ReadChat(HistoryTool[Log]):
     """The tool; one for both surfaces. On `explorer` only chats of the asking chat's project can be read."""
 
     name = READ
-    description = DESCRIPTION
+    description = DESCRIPTION.format(found="search_chats found")
     args: type[BaseModel] = ReadArgs
+
+    def __init__(self, store: Log, search: Searcher, clean: Clean, gate: SurfaceGate | None = None) -> None:
+        super().__init__(store, search, clean, gate)
+        if self._gate.surface == "explorer":  # where no model is told of a tool that it can't have
+            self.description = DESCRIPTION.format(found="explore_chat_history quoted")
 
     def label(self, args: BaseModel) -> str:
         """Plain words for what is going on."""

@@ -14,7 +14,7 @@ from app.commands import CommandError, Explore, SetConsent
 from app.guard.may import NOT_HERE, may_look
 from app.guard.taint import looked_at, new_sources
 from app.history.away import Away, away_of
-from app.history.explorer.child import Child, Lock, NotAllowed, Searching
+from app.history.explorer.child import Child, Lock, NotAllowed
 from app.history.explorer.entitlement import TOOLS, Consents, Entitlements
 from app.history.explorer.evidence import Registry, chats_of
 from app.history.explorer.extractive import RuleDriver
@@ -22,6 +22,7 @@ from app.history.explorer.record import record
 from app.history.explorer.report import Report
 from app.history.explorer.runner import Driver, ModelDriver, explore
 from app.history.surface import EXPLORE, SurfaceGate
+from app.history.tool import Searcher
 from app.ports import TurnContext, WireError, Wires
 from store.clock import Clock
 from store.events import ContextCompacted, HistoryExplored, Taint, TaintSource, TurnCompleted, TurnStarted
@@ -70,7 +71,7 @@ class Explorer:
         consents: Consents,
     ) -> None:
         self._store = store
-        self._search: Searching = search
+        self._search: Searcher = search
         self._settle: Callable[[float], Any] = search.caught_up
         self._clock = clock
         self._wires = wires
