@@ -74,6 +74,9 @@ TITLES_MATCHED: Final = 2_000  # newest titles that a sentence is matched with
 
 # the loop
 STEPS_A_TURN: Final = 60
+REPEATS_WITHIN: Final = 12  # of a turn's newest calls, so many are watched for the same one …
+REPEATS_TOLD: Final = 3  # … which is pointed out to the model from this many on …
+REPEATS_PAUSE: Final = 5  # … and pauses the turn at this many
 TOOL_RESULT_CHARS: Final = 100_000
 TOOL_ARGS_CHARS: Final = 5_000_000
 STOP_GRACE_SECONDS: Final = 1.5  # from turn.stop to task.cancel()

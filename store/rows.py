@@ -64,12 +64,13 @@ class PermissionRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class NoticeRow(Row):
-    """One sentence of Shoal's own. `retry` where the turn can be tried again."""
+    """One sentence of Shoal's own. `retry` where the turn can be tried again, or carried on when it was `paused`."""
 
     text: str = ""
     level: Literal["info", "warning", "error"] = "info"
     retry: bool = False
     code: str | None = None
+    paused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,10 +238,10 @@ def _next_row(old: AnyRow | None, key: str, stored: ev.Stored) -> AnyRow | None:
         case ev.ImportAdded() as e:
             lost = f"; {e.unreadable} lines couldn't be read" if e.unreadable else ""
             return NoticeRow(key, at, seq, f"Imported from {e.program}: {e.messages} messages{lost}")
-        case ev.TurnCompleted() as e if e.outcome != "success":
+        case ev.TurnCompleted() as e if e.outcome != "success" or e.paused:
             words = e.error or ("Stopped" if e.outcome == "interrupted" else "The reply didn't finish")
             level: Literal["info", "error"] = "error" if e.outcome == "error" else "info"
-            return NoticeRow(key, at, seq, words, level, retry=True, code=e.code)
+            return NoticeRow(key, at, seq, words, level, retry=True, code=e.code, paused=e.paused)
         case ev.FilesChanged() as e:
             return ChangeRow(key, at, seq, e.label, e.files, e.shared, e.undoable)
         case ev.FilesRestored() as e if isinstance(old, ChangeRow):

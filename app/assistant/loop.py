@@ -18,12 +18,15 @@ from app.assistant.closing import closing, spent, total
 from app.assistant.context import live_events, messages_of, tokens_of
 from app.assistant.prompts import SystemTexts
 from app.assistant.saying import Saying, Signal
+from app.assistant.turn_watch import TurnWatch
+from app.guard.quoting import host_line
 from app.guard.taint import new_sources
 from app.ports import (
     Joining,
     LiveMessage,
     ModelRequest,
     Toolbox,
+    ToolReturn,
     Turn,
     Wire,
     WireError,
@@ -37,7 +40,7 @@ from store.state import KeepLiveText
 log = logging.getLogger("shoal.loop")
 T = TypeVar("T")
 
-TOO_MANY_STEPS = f"Paused after {STEPS_A_TURN} steps without an end. Try again to let it go on."
+TOO_MANY_STEPS = f"Paused after {STEPS_A_TURN} steps without an end. Carry on to let it go on."
 
 
 class Stopped(Exception):
@@ -55,6 +58,7 @@ class _Run:
     children: set[asyncio.Task[Any]] = field(default_factory=set)
     saying: Saying | None = None
     shortened: bool = False
+    watch: TurnWatch = field(default_factory=TurnWatch)
     extra: list[ev.Usage] = field(default_factory=list)  # of summaries made on the way
 
 
@@ -111,8 +115,14 @@ class StepLoop:
             await self._commit(run, "step", closed, [answer.saying.forget()])
             run.saying = None
             await self._call(run, planned)
-        await self._end(run, [], "error", TOO_MANY_STEPS, "steps", paused=True)
-        return "error"
+            if (repeats := run.watch.paused()) is not None:
+                return await self._pause(run, repeats, "repeats")
+        return await self._pause(run, TOO_MANY_STEPS, "steps")
+
+    async def _pause(self, run: _Run, sentence: str, code: str) -> ev.Outcome:
+        """A pause is no failure: what was done is kept, and the person may let it carry on."""
+        await self._end(run, [], "success", sentence, code, paused=True)
+        return "success"
 
     async def _end(
         self,
@@ -142,7 +152,8 @@ class StepLoop:
             raise Stopped
         await self._logs.refresh(run.log)
         system, new = self._texts.sections(run.turn.chat, run.toolbox.prompts())
-        joining = await self._boundary.join(run.turn, step, run.log.events, new)
+        notes = [host_line(note)] if (note := run.watch.note()) else []
+        joining = await self._boundary.join(run.turn, step, run.log.events, new, notes)
         await self._begin_step(run, step, joining)
         await self._logs.refresh(run.log)
         await self._fit(run, wire, system, CONTEXT_KEEP_SHARE)
@@ -187,15 +198,14 @@ class StepLoop:
                 await self._unless_stopped(run, asyncio.wait(tasks))
             else:
                 await asyncio.wait(tasks)  # a write that had begun gets its time to end
-            for task in tasks:
-                task.result()
+            for item, task in zip(group, tasks, strict=True):
+                run.watch.saw(item.call, task.result().text, reads=run.toolbox.effect(item.call.name) == "read")
 
-    async def _one(self, run: _Run, item: Planned) -> None:
+    async def _one(self, run: _Run, item: Planned) -> ToolReturn:
         if item.refusal is not None:
             log.info("a call was refused in %s: %s", run.turn.chat, item.refusal)
-            await run.toolbox.refuse(item.call, item.refusal)
-        else:
-            await run.toolbox.call(item.call)
+            return await run.toolbox.refuse(item.call, item.refusal)
+        return await run.toolbox.call(item.call)
 
     def _used_ids(self, run: _Run) -> set[str]:
         return {c.call_id for s in run.log.events if isinstance(s.event, ev.AssistantDone) for c in s.event.calls}

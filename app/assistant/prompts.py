@@ -17,6 +17,10 @@ CARRY_ON = (
     "Shoal ended and was started again while this reply was being written. Carry on from where it stopped, without "
     "saying again what was said; a call whose result says that it may have run isn't run again before you looked"
 )
+WAS_PAUSED: Final = (
+    "this reply was paused because it made the same call over and over or took too many steps, and the person pressed "
+    "Carry on. Go on from where it stopped, another way than before"
+)
 REPLACED: Final = "This section joins your instructions:"
 
 

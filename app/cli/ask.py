@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         print(safe_text(clean("\n\n".join(said.texts))))
     for asked in said.asked:
         say(f"asked to {asked['summary'] or asked['tool_name']}; the answer was {asked['decision']}.")
-    if said.end is not None and said.end.outcome != "success":
+    if said.end is not None and (said.end.outcome != "success" or said.end.paused):
         say(said.end.error or "the reply didn't finish.")
     return said.code(args.allow)
 
@@ -158,6 +158,6 @@ def _line(said: Said, clean: Callable[[str], str]) -> dict[str, Any]:
         line["asked"] = [{name: clean(words) for name, words in asked.items()} for asked in said.asked]
     if end is not None:
         if end.error:
-            line["error"] = {"code": end.code, "message": clean(end.error)}
+            line["paused" if end.paused else "error"] = {"code": end.code, "message": clean(end.error)}
         line["usage"] = end.usage.model_dump(exclude_none=True)
     return line

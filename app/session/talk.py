@@ -7,6 +7,7 @@ from typing import Any
 
 from app import commands as cmd
 from app.assistant import titles
+from app.assistant.boundary import was_paused
 from app.guard import taint
 from app.ports import Start, Trigger, Turn, WireError
 from app.session import queue, recovery
@@ -82,9 +83,13 @@ class Talk:
                 refuse("busy", WORKING)
             if summary.last_outcome is None and summary.turn_id is None:
                 refuse("not-allowed", NOTHING_SAID)
-            if summary.last_outcome == "success" and summary.turn_id is None:
+            if summary.last_outcome == "success" and summary.turn_id is None and not await self._paused(chat):
                 refuse("not-allowed", NOTHING_TO_RETRY)
             return {"chat": chat, "last_id": await self._begin(summary, _by_person("retry"), None)}
+
+    async def _paused(self, chat: str) -> bool:
+        """Whether the last reply was paused: "Carry on" is the same as trying again."""
+        return was_paused(await self._desk.store.read(self._desk.store.since_turn, chat))
 
     async def stop(self, command: cmd.Stop) -> dict[str, Any]:
         """Ask the turn to end."""

@@ -16,7 +16,7 @@ from app.tasks.records import GOING, Records, to_begin
 from store import events as ev
 from store.errors import StoreError
 from store.events.together import TaskState
-from store.limits import TASK_CURRENT_CHARS, TASK_ERROR_CHARS, TASK_STEPS, TASK_SUMMARY_CHARS
+from store.limits import TASK_CURRENT_CHARS, TASK_ERROR_CHARS, TASK_NOTE_CHARS, TASK_STEPS, TASK_SUMMARY_CHARS
 from store.log import batch_of
 from store.models import ChatSummary
 from store.together import KeptTask, Put
@@ -127,7 +127,8 @@ class Follower:
         done = [s.event for s in events if isinstance(s.event, ev.AssistantDone)]
         said = next((e.text for e in reversed(done) if e.text and not e.unfinished), "")
         result = str(task.body.get("reported") or self._records.clean(said))[:TASK_SUMMARY_CHARS]
-        confirmed = bool(task.body.get("reported")) or not task.body.get("checks")
+        paused = completed is not None and completed.paused  # it said where it stood, not that it was done
+        confirmed = bool(task.body.get("reported")) or not (paused or task.body.get("checks"))
         states: dict[str, TaskState] = {
             "success": "done" if confirmed else "unverified",
             "error": "failed",
@@ -149,6 +150,7 @@ class Follower:
             asking=None,
             begin=None,
             current="",
+            note=self._records.clean(completed.error or "")[:TASK_NOTE_CHARS] if completed and paused else "",
             steps=steps or task.body.get("steps", []),
             operations=_count(task, events),
             worktree=tree,

@@ -59,7 +59,10 @@ class StepFinished(Event):
 
 
 class TurnCompleted(Event):
-    """A reply ended. `error` is one sentence for the person; `code` is machine-readable (`auth`, `rate`, `cut`, …)."""
+    """A reply ended. `error` is one sentence for the person; `code` is machine-readable (`auth`, `rate`, `cut`, …).
+
+    `paused`: ended as a success by the turn watch or the step limit; `error` says why, and it can be carried on.
+    """
 
     row_of = "turn_id"
     type: Literal["turn.completed"] = "turn.completed"

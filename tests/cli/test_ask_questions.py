@@ -63,3 +63,14 @@ def test_a_question_is_answered_at_once(
     assert line["outcome"] == "success" and line["text"] == "That was it."
     assert [a["decision"] for a in line["asked"]] == [decision] and tool.ran == ran
     assert err.count("\n") == 1 and "run a thing" in err
+
+
+def test_a_paused_reply_says_so_and_is_no_failure(
+    tool: FakeTool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = [[{"call": {"id": f"k{n}", "name": "act", "args": {"text": "x"}}}] for n in range(6)]
+    assert main(["ask", "do it", "--model", script(tmp_path / "s.json", *steps), "--json", "--allow"]) == 0
+    out = capsys.readouterr()
+    line = json.loads(out.out)
+    assert (line["outcome"], line["paused"]["code"], "error" in line) == ("success", "repeats", False)
+    assert "Paused: act was called 5 times with the same input." in out.err

@@ -393,7 +393,7 @@ async def test_steps_that_keep_coming_are_on_the_card_while_they_come(
         return "seen"
 
     async with open_chats(tmp_path, tools=[FakeTool("peek", effect="read", does=peek)]) as chats:
-        models(chats, *[[call("peek", {})] for _ in range(20)], ["Done."])
+        models(chats, *[[call("peek", {"count": n})] for n in range(20)], ["Done."])
         here = await chats.new("Main", start(model="scripted:task"), ["ok"])
         await chats.say(here, "go")
         await ended(chats, here)

@@ -55,7 +55,11 @@ class Notice(Row):
         mark, style = LOOKS[self.model.level]
         out = wrap([(safe_text(self.model.text, limit=4_000), style)], width, first=(mark, style))
         if self.model.retry:
-            pieces: tuple[Piece, ...] = (("  ", ""), ("[r] ", "key"), ("Retry", "link"))
+            pieces: tuple[Piece, ...] = (
+                ("  ", ""),
+                ("[r] ", "key"),
+                ("Carry on" if self.model.paused else "Retry", "link"),
+            )
             out.append(Line(pieces, "retry", quiet=True))
         if words := OPENS.get(self.model.code or ""):
             out.append(Line((("  ", ""), ("[o] ", "key"), (words, "link")), "open", quiet=True))
