@@ -60,7 +60,11 @@ class AskSecret(ModalScreen[bool]):
     """`take` gets what was typed and answers a sentence, or None when it is done: then the box closes (True)."""
 
     app: Host
-    BINDINGS = [Binding("escape", "leave", show=False)]
+    BINDINGS = [
+        Binding("escape", "leave", show=False),
+        # with priority: the focus has moved before the next key is given out, so no letter lands in the line before
+        Binding("enter", "next", show=False, priority=True),
+    ]
 
     def __init__(
         self,
@@ -110,17 +114,24 @@ class AskSecret(ModalScreen[bool]):
         if event.value and not self._taking:
             self._say("")
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def action_next(self) -> None:
         """The next line, or all of it."""
-        event.stop()
         boxes = list(self.query(SecretInput))
-        at = boxes.index(event.input) if isinstance(event.input, SecretInput) else len(boxes) - 1
+        at = next((n for n, box in enumerate(boxes) if box is self.focused), len(boxes) - 1)
         if at + 1 < len(boxes):
-            boxes[at + 1].focus()
+            self.set_focus(boxes[at + 1])
         elif not self._taking:
             self._taking = True
             self._say(WORKING, "$foreground-muted")
-            self._tasks.spawn(self._try([box.value for box in boxes]), "secret")
+            self._take_in(boxes, [])
+
+    def _take_in(self, boxes: Sequence[SecretInput], values: list[str]) -> None:
+        """Read each line once it has taken every key that was typed into it."""
+        if len(values) == len(boxes):
+            self._tasks.spawn(self._try(values), "secret")
+            return
+        box = boxes[len(values)]
+        box.call_later(lambda: self._take_in(boxes, [*values, box.value]))
 
     async def _try(self, values: Sequence[str]) -> None:
         try:

@@ -155,6 +155,20 @@ async def test_one_of_the_same_name_is_replaced_only_after_a_question(tmp_path: 
             assert await shoal.services.vault.get("Deploy key") == kept
 
 
+async def test_letters_typed_at_once_after_enter_never_land_in_the_line_that_shows(tmp_path: Path) -> None:
+    async with real(tmp_path) as shoal:
+        await shoal.services.vault.put("k", VALUE)
+        screen = await opened(shoal)
+        await shoal.pilot.press("a")
+        box = await asked(shoal)
+        shown = box.query(SecretInput).first()
+        for key in (*"deploy", "enter", *"quick-Value", "enter"):  # as a terminal hands over what was typed ahead
+            shoal.pilot.app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await back_on(shoal, screen)
+        assert shown.value == "deploy"
+        assert await shoal.services.vault.get("deploy") == "quick-Value"
+
+
 async def test_of_several_pasted_lines_none_is_taken_and_nothing_is_copied(tmp_path: Path) -> None:
     async with real(tmp_path) as shoal:
         await shoal.services.vault.put("k", VALUE)

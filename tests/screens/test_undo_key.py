@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from app import commands as cmd
+from app.providers.scripted import call
 from store import events as ev
 from store.log import Batch
 from store.models import FileDiff
 from tests.screens.deck_tools import open_deck, running, until
 from tests.screens.fakes import FakeServices, fake_services
-from widgets.rows.change_row import Change
+from tests.screens.real_tools import real
+from widgets.rows.change_row import UNDONE, Change
 
 
 @pytest.fixture
@@ -51,3 +53,20 @@ async def test_enter_on_a_change_brings_what_it_did_to_the_file(services: FakeSe
         await pilot.press("enter")
         await until(pilot, lambda: "+ Lax" in deck.query_one(Change).source())
         assert "− Strict" in deck.query_one(Change).source()
+
+
+async def test_a_reply_that_wrote_a_file_shows_its_lines_before_and_after_undo(tmp_path: Path) -> None:
+    write = [call("write_file", {"path": "notes.md", "content": "one\ntwo\n"}, "c_1")]
+    async with real(tmp_path, write, ["Written."]) as shoal:
+        await shoal.services.session.do(cmd.SetOptions(chat=shoal.chat, mode="full"))
+        await shoal.say("write it")
+        await until(shoal.pilot, lambda: bool(shoal.deck.query(Change)))
+        row = shoal.deck.query_one(Change)
+        row.focus()
+        await shoal.pilot.press("enter")
+        await until(shoal.pilot, lambda: "+ one" in row.source() and "+ two" in row.source())
+        await shoal.pilot.press("u")
+        await until(shoal.pilot, lambda: row.model.undone and UNDONE in row.source())
+        assert not (tmp_path / "notes.md").exists()
+        await shoal.pilot.press("enter", "enter")  # read anew: both sides are kept
+        await until(shoal.pilot, lambda: "+ one" in row.source())
