@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import gc
+import importlib
 import os
 import signal
 import sys
@@ -91,7 +92,14 @@ class ShoalApp(Host):
         for problem in self.problems:
             say(self, problem, "warning")
         self.call_after_refresh(_collect_again)
-        self.call_after_refresh(self.services.session.ready)
+        self.call_after_refresh(lambda: self.tasks.spawn(self._complete(), "rest"))
+
+    async def _complete(self) -> None:
+        """After the first paint: the rest is imported beside the screen and joins; what was left to do begins."""
+        await asyncio.to_thread(importlib.import_module, "app.extending")
+        if self.services is not None and not self._leaving:
+            self.services.complete()
+            self.services.session.ready()
 
     @property
     def clock(self) -> Clock:
@@ -210,9 +218,11 @@ class ShoalApp(Host):
         self.push_screen(confirm, lambda yes: self.leave(0) if yes else None)
 
     def _title(self, chat: str) -> str:
+        from app.screens.deck_screen import DeckScreen
         from store.text import safe_text
 
-        summary = self.services.store.summary(chat) if self.services else None
+        decks = (screen for screen in self.screen_stack if isinstance(screen, DeckScreen))
+        summary = next((deck.known(chat) for deck in decks), None)
         return safe_text(summary.title if summary else "", one_line=True) or "New chat"
 
     def leave(self, code: int = 0, failure: str | None = None) -> None:
@@ -289,7 +299,7 @@ def run(home: Home, settings: Settings, problems: Sequence[str] = ()) -> int:
     async def build() -> Services:
         from app.services import build as build_services
 
-        return await build_services(home, settings, on_notice=lambda words: app.tell(words))
+        return await build_services(home, settings, on_notice=lambda words: app.tell(words), late=True)
 
     app = ShoalApp(build, settings, problems, crash_dir=home.logs)
     code = app.run()  # (collecting begins with the first paint, `_collect_again`)

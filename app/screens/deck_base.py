@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +66,7 @@ class DeckBase(Screen[None]):
         self.list_open = True
         self.first_shown = 0  # the leftmost column that is on screen
         self.notice = ""
+        self.called: dict[str, str] = {}  # by its first words, a chat whose title comes when its first reply is there
         self.sent: list[str] = []  # the person's words in this run, newest first
 
     # -- small helps
@@ -92,6 +94,10 @@ class DeckBase(Screen[None]):
         """A chat's summary, the newest there is."""
         summary = self.store.summary(chat)
         if summary is not None:
+            if summary.title:
+                self.called.pop(chat, None)
+            elif chat in self.called:
+                summary = replace(summary, title=self.called[chat])
             self.chats[chat] = summary
         return summary
 

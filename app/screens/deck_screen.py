@@ -246,9 +246,14 @@ class DeckScreen(DeckTogether):
             return
 
         def back(_: str) -> None:
+            self.called.pop(column.chat, None)
             if column.is_attached and not column.composer.draft():
                 column.composer.set_draft(text)
 
+        if column.chat in self.chats and not self.chats[column.chat].title:
+            from app.assistant.titles import from_words
+
+            self.called[column.chat] = from_words(text)
         self.sent.insert(0, text)
         column.transcript.action_last()
         self.memory.keep(column.chat, "draft", None)

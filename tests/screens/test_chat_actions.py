@@ -147,6 +147,20 @@ def test_a_pause_before_another_try_is_counted_down() -> None:
     ]  # fmt: skip
 
 
+async def test_a_chat_is_called_by_its_first_words_until_it_has_a_title(tmp_path: Path) -> None:
+    async with running(fake_services(tmp_path)) as (pilot, deck):
+        await pilot.press(*"paint the boat", "enter")
+        await until(pilot, lambda: deck.summary and deck.summary.turn_id)
+        chat = deck.deck.focused or ""
+        assert deck.chats[chat].title == "Paint the boat"
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirm))
+        assert "● Paint the boat" in str(pilot.app.screen.query_one("#detail").render())
+        await pilot.press("escape")
+        await deck.session.write(chat, ev.TitleChanged(title="Boats", by="model"))  # type: ignore[attr-defined]
+        await until(pilot, lambda: deck.chats[chat].title == "Boats" and not deck.called)
+
+
 async def test_only_the_last_reply_offers_to_be_tried_again(tmp_path: Path) -> None:
     services = fake_services(tmp_path)
     chat = services.seed("Only", ("you", "x"))
