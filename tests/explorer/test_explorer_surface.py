@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 from typing import Any
 
@@ -63,12 +64,14 @@ async def test_the_three_surfaces_in_every_mode(tmp_path: Path, mode: str) -> No
     assert await offered(tmp_path / "o", settings("off"), mode=mode) == set()
 
 
-async def test_what_is_not_pro_gets_none_of_the_three_and_no_fallback(tmp_path: Path) -> None:
-    assert await offered(tmp_path / "1", settings(plan="free")) == set()
-    assert await offered(tmp_path / "2", settings(engine=None)) == set()
-    assert await offered(tmp_path / "3", settings(engine="scripted:")) == set()
-    assert await offered(tmp_path / "4", settings(free_models=["scripted:free"]), model="scripted:free") == set()
-    assert await offered(tmp_path / "5", settings(), model="offline") == set()
+@pytest.mark.parametrize("mode", ["plan", "ask", "auto", "full"])
+async def test_what_is_not_pro_gets_none_of_the_three_and_no_fallback(tmp_path: Path, mode: str) -> None:
+    assert await offered(tmp_path / "1", settings(plan="free"), mode=mode) == set()
+    assert await offered(tmp_path / "2", settings(engine=None), mode=mode) == set()
+    assert await offered(tmp_path / "3", settings(engine="scripted:"), mode=mode) == set()
+    free = settings(free_models=["scripted:free"])
+    assert await offered(tmp_path / "4", free, model="scripted:free", mode=mode) == set()
+    assert await offered(tmp_path / "5", settings(), model="offline", mode=mode) == set()
 
 
 async def test_every_origin_and_persons_words_on_both_surfaces(tmp_path: Path) -> None:
@@ -168,5 +171,35 @@ async def test_a_chat_explores_reads_on_and_is_marked(tmp_path: Path) -> None:
         )
         runs = services.store.states_under("explore/")
         assert len(runs) == 2 and "login" not in str(runs) and "HERON" not in str(runs)
+    finally:
+        await services.close()
+
+
+async def test_old_looks_still_draw_after_the_surface_has_changed(tmp_path: Path) -> None:
+    from app import commands as cmd
+    from app.providers.scripted import call
+    from store.rows import LookRow, fold
+
+    def reads(request: Any) -> Any:
+        chat = json.loads(request.messages[-1].text)["chats"][0]
+        return [call("read_chat", {"chat": chat["chat"], "message": chat["lines"][0]["message"]}, "t_b")]
+
+    steps = [[call("search_chats", {"query": "login sessions"}, "t_a")], reads, ["Sessions."]]
+    wires = ScriptedWires({"scripted:x": ScriptedWire(steps)})
+    services = await build(Home(tmp_path), settings("direct"), ManualClock(), wires=wires)
+    past = (await services.session.do(cmd.NewChat(title="Auth", folder="/w")))["chat"]
+    await services.store.commit(Batch.of(past, ev.UserMessage(message_id="m_1", text="Login: server sessions.")))
+    chat = (await services.session.do(cmd.NewChat(title="Now", folder="/w")))["chat"]
+    await services.search.caught_up(10)
+    await services.session.do(cmd.Send(chat=chat, text="what was it?"))
+    await services.session.settle()
+    await services.close()
+    services = await build(Home(tmp_path), settings("explorer"), ManualClock(), wires=wires)
+    try:
+        rows: dict[str, Any] = {}
+        for stored in services.store.events(chat=chat):
+            fold(rows, stored)
+        looks = [row for row in rows.values() if isinstance(row, LookRow)]
+        assert [(row.action, row.chats[0].title) for row in looks] == [("search", "Auth"), ("read", "Auth")]
     finally:
         await services.close()
