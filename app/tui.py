@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import difflib
 import gc
-import importlib
 import os
 import signal
 import sys
@@ -92,14 +91,7 @@ class ShoalApp(Host):
         for problem in self.problems:
             say(self, problem, "warning")
         self.call_after_refresh(_collect_again)
-        self.call_after_refresh(lambda: self.tasks.spawn(self._complete(), "rest"))
-
-    async def _complete(self) -> None:
-        """After the first paint: the rest is imported beside the screen and joins; what was left to do begins."""
-        await asyncio.to_thread(importlib.import_module, "app.extending")
-        if self.services is not None and not self._leaving:
-            self.services.complete()
-            self.services.session.ready()
+        self.call_after_refresh(self.services.session.ready)
 
     @property
     def clock(self) -> Clock:
@@ -299,7 +291,7 @@ def run(home: Home, settings: Settings, problems: Sequence[str] = ()) -> int:
     async def build() -> Services:
         from app.services import build as build_services
 
-        return await build_services(home, settings, on_notice=lambda words: app.tell(words), late=True)
+        return await build_services(home, settings, on_notice=lambda words: app.tell(words))
 
     app = ShoalApp(build, settings, problems, crash_dir=home.logs)
     code = app.run()  # (collecting begins with the first paint, `_collect_again`)
