@@ -14,10 +14,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 RUN, REPORT = "explorer/test_explorer_run.py", "explorer/test_explorer_report.py"
 HERE = "explorer/test_explorer_launch.py"
-    "explorer/test_explorer_run.py",
-    "explorer/test_explorer_report.py",
-    "explorer/test_explorer_launch.py",
-)
 CHAT, SURFACE = "explorer/test_explorer_current_chat.py", "explorer/test_explorer_surface.py"
 RECALL, FUZZ = "explorer/test_explorer_recall.py", "explorer/test_explorer_fuzz.py"
 CARD, WIRE, CLI = "widgets/test_explore_card.py", "e2e/test_headless_explore.py", "cli/test_explore_command.py"
