@@ -188,6 +188,8 @@ class DeckChats(DeckBase):
         one = summary.messages == 1
         what = "Its one message goes" if one else f"{summary.messages:,} messages go"
         lost = f"{what}; this can't be undone, and search won't find {'it' if one else 'them'}."
+        if summary.turn_id is not None:
+            lost = f"It is still working, and stops. {lost}"
         question = Confirm(
             f"Delete “{title_of(summary)}” for ever?",
             f"{lost} Archiving keeps a chat out of the way." if summary.messages else "Nothing was said in it.",

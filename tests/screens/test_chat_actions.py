@@ -138,6 +138,16 @@ async def test_deleting_says_how_much_goes(tmp_path: Path, many: int) -> None:
         await until(pilot, lambda: services.session.deleted)
 
 
+async def test_deleting_says_that_the_chat_is_still_working(tmp_path: Path) -> None:
+    services = fake_services(tmp_path)
+    async with running(services) as (pilot, deck):
+        await pilot.press(*"one", "enter")
+        await until(pilot, lambda: deck.summary and deck.summary.turn_id)
+        await pilot.press("f8", "d")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirm))
+        assert "It is still working, and stops." in str(pilot.app.screen.query_one("#detail").render())
+
+
 def test_a_pause_before_another_try_is_counted_down() -> None:
     chat = ChatSummary("c", turn_id="t", status="running", doing_since=1)
     again = show.Again("Too many requests", 10_000)
