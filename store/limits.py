@@ -187,6 +187,7 @@ CHANGE_KEPT_BYTES: Final = 1024**3
 DIFF_FILE_BYTES: Final = 1024 * 1024  # of a side of a change; a larger one isn't shown line by line
 DIFF_LINES: Final = 2_000  # of a change set that are shown, over all its files
 DIFF_LINE_CHARS: Final = 400  # of one of them
+DIFF_PAIRS: Final = 2_000_000  # pairs of like lines a comparison may meet, about a second of work
 DIFF_FILES: Final = 50
 CHANGE_FOLDERS_WATCHED: Final = 4  # work folders whose state before is kept at once
 
@@ -195,6 +196,7 @@ PARSED_COMMAND_CHARS: Final = 20_000  # a longer command isn't taken apart: it c
 PARSED_COMMAND_DEPTH: Final = 24  # commands inside commands, and the shell's own nesting
 PARSED_COMMAND_PARTS: Final = 400
 PARSED_COMMAND_PIPES: Final = 400  # pipes or here-documents
+COMMANDS_KEPT_PARSED: Final = 64  # read-through commands kept for the next look at the same one
 JUDGED_AT_ONCE_CHARS: Final = 2_000  # a longer command is judged in a thread
 LEAD_UP_MESSAGES: Final = 3  # of the person's newest messages when a reply starts: their words to it
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
+from collections.abc import Iterator
 from typing import Final
 
-from app.tools.files.editing import MOST_DIFFED, apart, lines
+from app.tools.files.editing import MOST_DIFFED, edges, lines
 from app.tools.files.kinds import kind_of_all, shown
 from store.events import FileChange
-from store.limits import DIFF_FILE_BYTES
+from store.limits import DIFF_FILE_BYTES, DIFF_PAIRS
 from store.models import FileDiff
 
 NOT_TEXT: Final = "It is {what}, not text, so there are no lines to show"
 TOO_LARGE: Final = f"It is larger than {DIFF_FILE_BYTES // 1024**2} MB: too large to show line by line"
-TOO_MANY: Final = f"More than {MOST_DIFFED:,} lines of it changed: too many to compare here"
+TOO_MANY: Final = "Too much of it changed to be compared line by line here"
+AROUND: Final = 3  # lines around a change
 BEFORE_GONE: Final = "What was there before isn't kept, so what changed can't be shown"
 AFTER_GONE: Final = "The file is another by now, and what was written then isn't kept"
 NO_ROOM: Final = "This change has more lines than are shown here"
@@ -49,10 +52,37 @@ def diff_of(file: FileChange, before: bytes | None, after: bytes | None, room: i
 
 
 def _lines(before: str, after: str) -> list[str] | None:
-    """The lines of a unified diff without its head; None where too many would have to be compared."""
+    """The lines of a unified diff without its head; None where too much would have to be compared."""
     a, b = ([line.rstrip("\r\n") for line in lines(text)] for text in (before, after))
     if not a or not b:
         return [f"-{line}" for line in a] + [f"+{line}" for line in b]
-    if max(map(len, apart(a, b))) > MOST_DIFFED:
+    start, end = edges(a, b)
+    first = max(0, start - AROUND)  # only what differs is compared, with the lines around it
+    a, b = (side[first : len(side) - max(0, end - AROUND)] for side in (a, b))
+    if max(len(a), len(b)) > MOST_DIFFED and _pairs(a, b) > DIFF_PAIRS:
         return None
-    return list(difflib.unified_diff(a, b, lineterm=""))[2:]
+    return list(_unified(a, b, first))
+
+
+def _pairs(a: list[str], b: list[str]) -> int:
+    """How many pairs of like lines a comparison meets; lines that are everywhere aren't compared (as difflib does)."""
+    had, has = Counter(a), Counter(b)
+    common = len(b) // 100 + 1
+    return sum(n * has[line] for line, n in had.items() if has[line] <= common)
+
+
+def _unified(a: list[str], b: list[str], first: int) -> Iterator[str]:
+    for group in difflib.SequenceMatcher(None, a, b).get_grouped_opcodes(AROUND):
+        yield f"@@ -{_span(group[0][1], group[-1][2], first)} +{_span(group[0][3], group[-1][4], first)} @@"
+        for tag, i1, i2, j1, j2 in group:
+            if tag == "equal":
+                yield from (f" {line}" for line in a[i1:i2])
+            else:
+                yield from (f"-{line}" for line in a[i1:i2])
+                yield from (f"+{line}" for line in b[j1:j2])
+
+
+def _span(start: int, end: int, first: int) -> str:
+    """Lines as a diff's head counts them, from 1; an empty span names the line before it."""
+    at = first + start + (1 if end > start else 0)
+    return f"{at}" if end - start == 1 else f"{at},{end - start}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,9 +35,47 @@ def test_what_is_not_text_is_said_in_words() -> None:
 
 def test_a_large_file_and_too_many_changed_lines_are_said_in_words() -> None:
     assert diff_of(CHANGED, b"a", b"b" * (DIFF_FILE_BYTES + 1), 100).note == TOO_LARGE
-    before, after = (b"".join(b"%s%d\n" % (w, i) for i in range(1_200)) for w in (b"a", b"b"))
-    assert diff_of(CHANGED, before, after, 5_000).note == TOO_MANY
+    after = b"".join(b"b%d\n" % i for i in range(1_200))
+    same = b"".join(b"%d\n" % (i % 120) for i in range(24_000))  # each line two hundred times
+    assert diff_of(CHANGED, b"x\n" + same + b"y\n", b"z\n" + same + b"w\n", 5_000).note == TOO_MANY
     assert len(diff_of(MADE, None, after, 5_000).lines) == 1_200  # nothing is compared
+
+
+def test_two_small_changes_far_apart_in_a_large_file_are_shown_and_quickly() -> None:
+    before = "".join(f"line {i}\n" for i in range(30_000))
+    after = before.replace("line 500\n", "x\n").replace("line 29000\n", "y\n")
+    began = time.perf_counter()
+    found = diff_of(CHANGED, before.encode(), after.encode(), 100)
+    assert time.perf_counter() - began < 2
+    assert [line for line in found.lines if line[0] in "@+-"] == [
+        "@@ -498,7 +498,7 @@",
+        "-line 500",
+        "+x",
+        "@@ -28998,7 +28998,7 @@",
+        "-line 29000",
+        "+y",
+    ]
+
+
+@given(st.lists(st.sampled_from("abcd"), max_size=30), st.lists(st.sampled_from("abcd"), max_size=30))
+def test_the_lines_are_those_of_a_unified_diff(before: list[str], after: list[str]) -> None:
+    sides = ["".join(f"{line}\n" for line in side) for side in (before, after)]
+    found = diff_of(CHANGED, sides[0].encode(), sides[1].encode(), 1_000).lines
+    patched: list[str] = []
+    at = 0
+    for line in found:  # carried out, the diff makes the one out of the other
+        if line.startswith("@@"):
+            start, _, many = line.split()[1][1:].partition(",")
+            begin = int(start) - (0 if many == "0" else 1)
+            patched += before[at:begin]
+            at = begin
+        elif line[0] in " -":
+            assert before[at] == line[1:]
+            at += 1
+        if line[0] in " +" and not line.startswith("@@"):
+            patched.append(line[1:])
+    if before and after:
+        assert patched + before[at:] == after
 
 
 def test_a_side_that_is_not_kept_is_said() -> None:

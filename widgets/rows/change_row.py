@@ -108,13 +108,15 @@ class Change(Row):
             path = safe_text(item.path, one_line=True, mark_bidi=True)
             pieces: list[Piece] = [(f"{WORDS[item.change].lower()} ", "muted"), (path, "")]
             head = wrap([*pieces, *self._sizes((item,))], width, first=("    ", ""))
-            lines = self._diff(item.path, width)
-            if room > 0:
-                out.extend([*head, *lines[:room]])
-                hidden += max(0, len(lines) - room)
-            else:
-                hidden += len(head) + len(lines)
-            room -= len(lines)
+            diff = self.diffs.get(item.path) if self.diffs is not None else None
+            here = diff.lines[: max(0, room)] if diff is not None else ()
+            left = len(diff.lines) - len(here) if diff is not None else 0
+            hidden += left
+            room -= len(here)
+            out.extend(head)
+            out.extend(_lines(here, width))
+            if diff is not None and diff.note and not left:
+                out.extend(wrap([(safe_text(diff.note, one_line=True), "muted")], width, first=("      ", "")))
         if self._trouble:
             out.append(line(f"    {UNREAD}", "warn"))
         elif self.diffs is None:
@@ -123,21 +125,6 @@ class Change(Row):
             out.append(line(f"    … {count(hidden, 'more line')} · Enter shows more", "accent", "more"))
         if len(self.model.files) > DIFF_FILES:
             out.append(line(f"    … and {count(len(self.model.files) - DIFF_FILES, 'more file')}", "muted"))
-        return out
-
-    def _diff(self, path: str, width: int) -> list[Line]:
-        diff = self.diffs.get(path) if self.diffs is not None else None
-        if diff is None:
-            return []
-        out: list[Line] = []
-        for text in diff.lines:
-            mark, rest = text[:1], text[1:] if text[:1] != "@" else text
-            style = DIFF_STYLES.get(mark, "muted")
-            words = safe_text(rest, limit=DIFF_LINE_CHARS, mark_bidi=True)
-            shown = "−" if mark == "-" else " " if mark == "@" else mark
-            out.extend(wrap([(words, style)], width, first=(f"    {shown} ", style), rest=("      ", "")))
-        if diff.note:
-            out.extend(wrap([(safe_text(diff.note, one_line=True), "muted")], width, first=("      ", "")))
         return out
 
     def _words(self) -> str:
@@ -179,3 +166,15 @@ class Change(Row):
         """Undo the change, or do it again."""
         if self.can_undo:
             self.post_message(self.Undo(self.key, self.model.undone))
+
+
+def _lines(diff: Iterable[str], width: int) -> list[Line]:
+    """Lines of a diff; what was added and removed reads without colour too."""
+    out: list[Line] = []
+    for text in diff:
+        mark, rest = text[:1], text[1:] if text[:1] != "@" else text
+        style = DIFF_STYLES.get(mark, "muted")
+        words = safe_text(rest, limit=DIFF_LINE_CHARS, mark_bidi=True)
+        shown = "−" if mark == "-" else " " if mark == "@" else mark
+        out.extend(wrap([(words, style)], width, first=(f"    {shown} ", style), rest=("      ", "")))
+    return out

@@ -106,14 +106,20 @@ def counted(before: str, after: str, *, most: int = MOST_DIFFED) -> tuple[int, i
     return added, removed
 
 
-def apart(a: list[str], b: list[str]) -> tuple[list[str], list[str]]:
-    """Both without what both begin and end with."""
+def edges(a: list[str], b: list[str]) -> tuple[int, int]:
+    """How many lines both begin with, and how many of the rest both end with."""
     start, most = 0, min(len(a), len(b))
     while start < most and a[start] == b[start]:
         start += 1
     end = 0
     while end < most - start and a[len(a) - 1 - end] == b[len(b) - 1 - end]:
         end += 1
+    return start, end
+
+
+def apart(a: list[str], b: list[str]) -> tuple[list[str], list[str]]:
+    """Both without what they begin and end with alike."""
+    start, end = edges(a, b)
     return a[start : len(a) - end], b[start : len(b) - end]
 
 
