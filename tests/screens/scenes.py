@@ -316,7 +316,7 @@ SCENES: dict[str, Scene] = {
     "activity-narrow": Scene(done, size=(80, 24), columns=HANDED),
     "delete": Scene(delete, size=(132, 36)),
     "together": Scene(cards, columns=TOGETHER, size=(160, 46)),
-    "explorer": Scene(nothing, columns=EXPLORED, size=(160, 42)),
+    "explorer": Scene(nothing, columns=EXPLORED, size=(160, 47)),
     "narrow": Scene(nothing, size=(80, 24)),
     "narrow-list": Scene(drawer, size=(80, 24)),
     "tiny": Scene(nothing, size=(20, 5)),

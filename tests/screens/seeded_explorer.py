@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.history.explorer.fitting import LEFT_OUT
+from app.history.explorer.verdict import INDEXING, NO_SYNTHESIS, NOTHING
 from store import events as ev
 from store.log import Batch
 from tests.screens.fakes import FakeServices
@@ -19,7 +21,7 @@ def explored(services: FakeServices) -> None:
     dropped = evidence("m_2", "Sessions. Tokens were tried and dropped: they couldn't be taken back.", "Auth rework")
     later = evidence("m_3", "we changed our mind: tokens for the admin area", "Login again", NOW - 9 * DAY, "you")
     found: dict[str, Any] = {
-        "summary": "Sessions, not tokens; tokens were tried and dropped.",
+        "summary": "Sessions, not tokens.",
         "findings": [{"claim": "Sessions were chosen for the admin area", "evidence": [kept, dropped]}],
         "confidence": "high",
         "outcome": "complete",
@@ -28,19 +30,19 @@ def explored(services: FakeServices) -> None:
     split = [{"description": "Two chats disagree about the admin area", "evidence": [kept, later]}]
     runs: dict[str, list[tuple[str, dict[str, Any]]]] = {
         FIRST: [
-            ("pending", {}),
+            ("pending", {"engine": "openai:small"}),
             ("complete", found),
             ("conflict", some | {"conflicts": split, "missing": ["the mobile app"]}),
         ],
         SECOND: [
-            ("empty", {"summary": "No relevant prior discussion was found in this project.", "outcome": "no_match"}),
-            ("partial", some | {"partial_reason": "Some of it was left out, to keep the report short."}),
+            ("empty", {"summary": NOTHING, "outcome": "no_match"}),
+            ("partial", some | {"partial_reason": LEFT_OUT}),
             ("cancelled", {}),
         ],
         THIRD: [
-            ("indexing", some | {"partial_reason": "The index of earlier chats is still catching up."}),
+            ("indexing", some | {"partial_reason": INDEXING, "index_status": "indexing"}),
             ("failed", {"partial_reason": "The engine can't be reached: connection refused."}),
-            ("evidence-only", {"summary": "No synthesis could be made (the engine failed).", **only(dropped)}),
+            ("evidence-only", {"summary": NO_SYNTHESIS.format(why="the engine failed"), **only(dropped)}),
         ],
     }
     for chat, states in runs.items():
@@ -58,4 +60,4 @@ def only(one: dict[str, Any]) -> dict[str, Any]:
 
 
 def evidence(message: str, excerpt: str, title: str, at: int = NOW - 2 * DAY, who: str = "assistant") -> dict[str, Any]:
-    return {"chat": "c_x", "title": title, "message": message, "who": who, "at": at, "excerpt": excerpt}
+    return {"chat": f"c_{title}", "title": title, "message": message, "who": who, "at": at, "excerpt": excerpt}

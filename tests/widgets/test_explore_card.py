@@ -68,10 +68,26 @@ def test_only_a_complete_and_sure_one_folds_by_itself() -> None:
 
 def test_analysis_and_evidence_are_told_apart_and_both_sides_are_kept() -> None:
     text = "\n".join(shown(card("conflict")))
-    assert "Sessions, not tokens.   analysis" in text and "1 Sessions were chosen" in text
+    assert "Analysis · Sessions, not tokens." in text and "1 Sessions were chosen" in text
     assert "“…let's keep sessions for admin…” · Auth rework" in text and "⚠ Two chats disagree" in text
     assert "tokens after all" in text and "Not covered: the mobile app" in text
-    assert "quoted without a model" in "\n".join(shown(card("partial", extractive=True)))
+    assert "Quoted, without a model · Sessions" in "\n".join(shown(card("partial", extractive=True)))
+    assert "Analysis" in "\n".join(shown(card("partial", summary="")))  # claims alone are an engine's words too
+
+
+def test_what_shoal_says_itself_is_no_analysis_and_is_said_once() -> None:
+    empty = "\n".join(shown(card("empty")))
+    assert "Analysis" not in empty and empty.count("prior discussion") == 1 and "proves nothing" in empty
+    only = "\n".join(shown(card("evidence-only", partial_reason="No synthesis: the engine failed.")))
+    assert "Analysis" not in only and only.count("synthesis") == 2 and "“…let's keep sessions" in only
+    behind = card("evidence-only", partial_reason="The index is catching up.", index_status="indexing")
+    assert "The index is catching up." in "\n".join(shown(behind))
+
+
+def test_other_people_are_named_once() -> None:
+    said = EVIDENCE.model_copy(update={"who": "them", "name": "Ines", "excerpt": "Ines: the barn", "cut": False})
+    text = "\n".join(shown(card("partial", findings=(ev.Finding(claim="c", evidence=(said,)),))))
+    assert "“the barn” · Auth rework" in text and text.count("Ines") == 1
 
 
 async def test_it_is_there_before_anything_was_found_and_says_its_phases() -> None:

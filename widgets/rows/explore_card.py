@@ -9,9 +9,9 @@ from store.rows import AnyRow, ExploredRow
 from store.text import safe_text
 from widgets.line import Line, Piece, wrap
 from widgets.marks import FOLDED, IDLE, OPEN, STOPPED, WORKING, count, day
-from widgets.names import person, title_of
+from widgets.names import person, title_of, without_name
 from widgets.row import Row
-from widgets.rows.past_chats_look import WHO, PastChatsLook
+from widgets.rows.past_chats_look import PastChatsLook
 
 # a mark and words for every state, told apart without colour
 STATES: Final[dict[str, tuple[str, str, str]]] = {
@@ -19,13 +19,15 @@ STATES: Final[dict[str, tuple[str, str, str]]] = {
     "complete": ("✓", "good", "done"),
     "empty": (IDLE, "muted", "no relevant prior discussion found"),
     "partial": ("◐", "warn", "partial"),
-    "indexing": ("◔", "warn", "partial: the index is still catching up"),
+    "indexing": ("◔", "warn", "partial, still indexing"),
     "conflict": ("⚠", "warn", "chats disagree"),
     "cancelled": (STOPPED, "muted", "stopped before it was done"),
     "failed": ("✗", "bad", "failed"),
     "evidence-only": ("≡", "warn", "evidence only, without a synthesis"),
 }
 STARTS: Final = "Searching prior chats…"
+NOT_PROOF: Final = "That proves nothing: it may have been said in other words, or elsewhere."
+SPOKE: Final = {"you": "you", "assistant": "assistant", "step": "a step"}
 
 
 class ExploreCard(Row):
@@ -102,18 +104,20 @@ class ExploreCard(Row):
         run = self.model.run
         assert run is not None
         out: list[Line] = []
-        if run.summary:
-            label = "quoted without a model" if run.extractive else "analysis"
-            words = safe_text(run.summary, limit=1_300)
-            host = run.state in ("empty", "evidence-only") or (run.state == "indexing" and not run.findings)
-            out += self._wrapped([(words, ""), ("" if host else f"   {label}", "muted")], width, "    ")
+        label = "Quoted, without a model" if run.extractive else "Analysis"
+        host = run.state == "evidence-only" or not (run.findings or run.conflicts)  # Shoal's own words
+        words = NOT_PROOF if run.state == "empty" else safe_text(run.summary, limit=1_300)
+        if words and host:
+            out += self._wrapped([(words, "muted")], width, "    ")
+        elif not host:
+            out += self._wrapped([(label, "muted"), (f" · {words}" if words else "", "")], width, "    ")
         for n, finding in enumerate(run.findings):
             out += self._group(finding, f"f{n}", f"{n + 1} ", width)
         for n, conflict in enumerate(run.conflicts):
             out += self._group(conflict, f"c{n}", "⚠ ", width)
         for missing in run.missing:
             out += self._wrapped([(f"Not covered: {safe_text(missing, one_line=True)}", "muted")], width, "    ")
-        if run.partial_reason:
+        if run.partial_reason and (run.state != "evidence-only" or run.index_status == "indexing"):
             reason = safe_text(run.partial_reason, limit=400)
             out += self._wrapped([(reason, "bad" if run.state == "failed" else "warn")], width, "    ")
         return out
@@ -126,9 +130,9 @@ class ExploreCard(Row):
         return out
 
     def _evidence(self, e: Evidence, target: str, width: int) -> list[Line]:
-        who = WHO.get(e.who) or person(e.name, 20) or "other"
+        who = SPOKE.get(e.who) or person(e.name, 20) or "someone else"
         dots = "…" if e.cut else ""
-        excerpt = safe_text(e.excerpt, one_line=True, limit=800)
+        excerpt, _ = without_name(safe_text(e.excerpt, one_line=True, limit=800), (), e.name)
         meta = [title_of(e.title, "an earlier chat"), day(e.at, self.now_ms) if e.at else "", who]
         if e.summary:
             meta.append("a summary")
