@@ -108,6 +108,7 @@ CARD_DEAF_SECONDS: Final = 0.5  # and ignores keys this long after it appears, a
 CLIPBOARD_CHARS: Final = 70_000
 LEADER_SECONDS: Final = 3.0
 TERMINAL_LOOK_SECONDS: Final = 1.0  # how often it is seen whether the terminal is still there
+COMPLETE_SECONDS: Final = 0.2  # from the first paint until the rest of the program is imported: the columns come first
 
 # messages in one chat's queue, imports
 QUEUE_MOST: Final = 50
@@ -282,6 +283,7 @@ WAIT_HELD_MINUTES: Final = 2  # a shorter time is held, not let go
 WAIT_PACE_GROWTH: Final = 1.6
 WAIT_PACE_JITTER: Final = 0.15
 WAIT_PACES: Final = {"ci": (15.0, 120.0), "ci-open": (90.0, 300.0), "url": (30.0, 300.0)}  # seconds: base, most
+WAIT_CLOCKED: Final = ("url", "ci")  # those are looked at by the clock; the others when something moves
 WAIT_LOOK_SECONDS: Final = 30.0  # chats and tasks, in case a change went unsaid
 WAIT_NUDGE_SECONDS: Final = 0.25  # at least so long between two looks that a change asked for
 WAIT_CHECK_SECONDS: Final = 5.0  # between two presses of Check now

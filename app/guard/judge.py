@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final
 
 from app.guard import addresses, reasons, risk
@@ -16,6 +17,7 @@ from app.guard.taint import has_person
 from app.guard.targets import Where, within
 from app.ports import CallFacts
 from store.events import Mode, Origin, TaintSource
+from store.limits import COMMANDS_KEPT_PARSED, PARSED_COMMAND_CHARS
 
 READS_OUT: Final = "read outside the work folder"
 RUNS: Final = "change a file that runs or configures something"
@@ -96,10 +98,15 @@ class _Call:
 
 def judge(facts: CallFacts, now: Situation) -> Verdict:
     """What is to happen with a call, in this mode, after what this chat read."""
-    parsed = parse(facts.command) if facts.command is not None else None
-    where = Where(now.folder or facts.folder, now.home, now.own)
-    begins = facts.folder or now.folder
-    found = risk.assess(parsed, where, begins) if parsed is not None else risk.Assessment()
+    parsed, found = None, risk.Assessment()
+    if facts.command is not None:
+        where = Where(now.folder or facts.folder, now.home, now.own)
+        begins = facts.folder or now.folder
+        if len(facts.command) <= PARSED_COMMAND_CHARS:
+            parsed, found = read_through(facts.command, where, begins)
+        else:  # not worth keeping: it isn't taken apart
+            parsed = parse(facts.command)
+            found = risk.assess(parsed, where, begins)
     call = _Call(facts, now, parsed, found)
     refused = _refused(call)
     if refused is not None:
@@ -109,6 +116,15 @@ def judge(facts: CallFacts, now: Situation) -> Verdict:
         full = _asks(_Call(facts, replace(now, mode="full"), parsed, found))
         return replace(verdict, full_allows=isinstance(full, Allowed))
     return verdict
+
+
+@lru_cache(maxsize=COMMANDS_KEPT_PARSED)
+def read_through(command: str, where: Where, begins: str) -> tuple[Parsed, risk.Assessment]:
+    """A command's parts and risks. Kept for the next look at the same one: a call is judged up to three times, and
+    its parts never change; the mode, the marks and the words, which do, are no part of it.
+    """
+    parsed = parse(command)
+    return parsed, risk.assess(parsed, where, begins)
 
 
 def _refused(call: _Call) -> str | None:
@@ -129,7 +145,7 @@ def _asks(call: _Call) -> Verdict:
     if facts.consent:
         return _unless_allowed(call, "do something that always asks")
     if now.mode == "full" and not _asks_in_full(call):
-        return Allowed()
+        return _outside_in_full(call)
     stops = facts.name == "stop_chat" and now.mode == "full"
     about_to = _sink(call) if now.read_outside or stops else None
     if about_to is not None:
@@ -137,13 +153,23 @@ def _asks(call: _Call) -> Verdict:
     if now.mode == "ask" and facts.effect == "write" and facts.name not in NEVER_ASK:
         return _unless_allowed(call, "make a change")
     if facts.outside:
-        reads = facts.effect == "read"
-        return _unless_allowed(
-            call, "read outside the work folder" if reads else "change a file outside the work folder"
-        )
+        return _unless_allowed(call, READS_OUT if facts.effect == "read" else WRITES_OUT)
     if facts.family == "password" and facts.effect == "write":
         return _unless_allowed(call, "use a password")
     return _by_risk(call)
+
+
+def _outside_in_full(call: _Call) -> Verdict:
+    """Full trust keeps files in the work folder, too.
+
+    The issue: files stay inside it "unless a card that shows the full resolved path was allowed", without a mode that
+    is spared. Conch's "never asks" (conch-behaviour §2.11) stands below it, and decisions 15 takes from Conch only
+    what Full trust does after something was read. "Always allow" makes it one card for a path and tool.
+    """
+    facts = call.facts
+    if facts.family != "files" or all(within(path, call.now.folder) for path in facts.outside):
+        return Allowed()
+    return _unless_allowed(call, READS_OUT if facts.effect == "read" else WRITES_OUT)
 
 
 def _asks_in_full(call: _Call) -> bool:

@@ -1,4 +1,8 @@
-"""How long a verdict takes: the guard stands before every call."""
+"""How long a verdict takes: the guard stands before every call.
+
+One whole verdict judges the call up to three times: as it is, with the person's words, with "Always allow". Each is
+measured from nothing: what was read through is forgotten before it, and in `unkept` before each of the three.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,12 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from app.guard.judge import Situation, judge
+from app.guard.judge import Situation, judge, read_through
 from app.ports import CallFacts
 from store.events import TaintSource
 
 GOAL_MS = 1.0  # of the median
+JUDGED = 3
 FOLDER = "/home/me/work/proj"
 COMMANDS = {
     "short": "git status",
@@ -35,17 +40,32 @@ def calls() -> dict[str, CallFacts]:
 
 
 def run(full: bool = False) -> Iterator[dict[str, Any]]:
-    """Milliseconds of a verdict: the median of each sort, in Auto after a page was read."""
+    """Milliseconds of a whole verdict: the median of each sort, in Auto after a page was read."""
     then = Situation("auto", (TaintSource(kind="web", label="a.example"),), folder=FOLDER, home="/home/me", own=("/s",))
     for name, facts in calls().items():
-        judge(facts, then)
-        took = []
-        for _ in range(2_000 if full else 300):
-            begun = time.perf_counter()
+        rounds = 2_000 if full else 300
+        kept, unkept = _median(facts, then, rounds, kept=True), _median(facts, then, rounds, kept=False)
+        yield {
+            "bench": "guard",
+            "name": name,
+            "value": round(kept, 3),
+            "unkept": round(unkept, 3),
+            "ratio": round(unkept / kept, 2),
+            "goal": GOAL_MS,
+            "met": kept <= GOAL_MS,
+        }
+
+
+def _median(facts: CallFacts, then: Situation, rounds: int, *, kept: bool) -> float:
+    took = []
+    for _ in range(rounds):
+        begun = time.perf_counter()
+        for look in range(JUDGED):
+            if look == 0 or not kept:
+                read_through.cache_clear()
             judge(facts, then)
-            took.append((time.perf_counter() - begun) * 1000)
-        median = round(statistics.median(took), 3)
-        yield {"bench": "guard", "name": name, "value": median, "goal": GOAL_MS, "met": median <= GOAL_MS}
+        took.append((time.perf_counter() - begun) * 1000)
+    return statistics.median(took)
 
 
 if __name__ == "__main__":

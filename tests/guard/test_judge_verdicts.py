@@ -79,11 +79,19 @@ def test_ask_first_asks_before_each_change_and_not_before_a_look():
     assert allowed(judge(other("message_chat"), now("ask"))) and allowed(judge(other("remember", "memory"), now("ask")))
 
 
-def test_a_place_outside_the_folder_asks_in_every_mode_but_full_trust():
-    for mode in ("ask", "auto", "plan"):
+def test_a_place_outside_the_folder_asks_in_every_mode():
+    for mode in ("ask", "auto", "plan", "full"):
         assert isinstance(judge(read("/etc/hosts"), now(mode)), Question)
     assert isinstance(judge(write("/etc/hosts"), now("auto")), Question)
-    assert allowed(judge(write("/etc/hosts"), now("full"))) and allowed(judge(read("/etc/hosts"), now("full")))
+    asked = judge(write("/etc/hosts"), now("full"))
+    assert isinstance(asked, Question) and asked.key is not None
+    assert allowed(judge(write("/etc/hosts"), now("full", allowed=frozenset({asked.key}))))
+
+
+def test_full_trust_asks_nothing_inside_the_folder():
+    assert allowed(judge(write(f"{FOLDER}/a.py"), now("full"))) and allowed(judge(read(f"{FOLDER}/a.py"), now("full")))
+    starts = CallFacts("write_file", "files", "write", paths=(f"{FOLDER}/.envrc",), outside=(f"{FOLDER}/.envrc",))
+    assert allowed(judge(starts, now("full")))
 
 
 # -- after reading
@@ -110,7 +118,7 @@ def test_every_way_out_asks_once_something_was_read_and_the_card_says_what(call)
         verdict = judge(call, now(mode, PAGE))
         assert isinstance(verdict, Question), call
         assert "a.example" in verdict.reason and "steer" in verdict.reason
-    assert allowed(judge(call, now("full", PAGE))) or call.command == "sudo rm"
+    assert allowed(judge(call, now("full", PAGE))) == (not call.outside)  # files outside ask in every mode
 
 
 @pytest.mark.parametrize(
