@@ -29,6 +29,11 @@ def title_of(chat: ChatSummary | None) -> str:
     return safe_name(chat.title) if chat is not None and chat.title.strip() else "New chat"
 
 
+def _is_new(chat: ChatSummary) -> bool:
+    """Whether nothing was done with it yet: nothing said, no title given, not pinned."""
+    return not (chat.messages or chat.title or chat.pinned or chat.origin)
+
+
 INBOUND = (
     ("accept", "Let them in", "messages from other chats are read"),
     ("hold", "Hold them for me", "each waits on its card for Pass it on or Dismiss"),
@@ -59,10 +64,10 @@ class DeckChats(DeckBase):
             return
         settings = self.app.settings
         focused = self.summary
-        if not title and focused is not None and not focused.messages and not focused.origin and not beside:
+        if not title and focused is not None and _is_new(focused) and not beside:
             self.action_focus_composer()
             return
-        empty = [c for c in self.chats.values() if not c.messages and not c.title and not c.private and not c.origin]
+        empty = [c for c in self.chats.values() if _is_new(c) and not c.private]
         spare = next((c for c in empty if c.id not in self.deck.chats and not c.archived_at), None)
         if spare is not None and not title and (spare.model, spare.mode) == (settings.model, settings.mode):
             self.show_chat(spare.id, beside=beside)

@@ -97,6 +97,19 @@ async def test_mode_alone_shows_the_modes_and_changes_none(tmp_path: Path) -> No
         await until(pilot, lambda: deck.chats[chat].mode == "plan")
 
 
+async def test_a_new_chat_beside_an_empty_one_that_was_named_is_another(tmp_path: Path) -> None:
+    services = fake_services(tmp_path)
+    async with running(services) as (pilot, deck):
+        first = deck.deck.focused
+        await pilot.press("f8", "n")
+        await pilot.pause(0.1)
+        assert deck.deck.focused == first, "it is new already"
+        await pilot.press(*"/rename Boats", "enter")
+        await until(pilot, lambda: deck.summary and deck.summary.title == "Boats")
+        await pilot.press("f8", "n")
+        await until(pilot, lambda: deck.deck.focused not in (None, first))
+
+
 async def test_an_undone_archive_takes_its_column_back(tmp_path: Path) -> None:
     services = fake_services(tmp_path)
     chat = services.seed("Only", ("you", "x"))
