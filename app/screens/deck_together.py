@@ -83,7 +83,8 @@ class DeckTogether(DeckSlash):
         """A wait that ended, where the person was to be told of it."""
         if wait.tell and wait.state in ("done", "timed-out", "failed"):
             head = {"done": "Waited for", "timed-out": "Gave up waiting for"}.get(wait.state, "Couldn't watch")
-            self.say(f"{head} {wait.title}" + (f": {wait.status}" if wait.status else ""))
+            said = f"{head} {wait.title}" + (f": {wait.status}" if wait.status else "")
+            self.say(wait.headline or said)
 
     def tell_card(self, chat: str, call_id: str, words: str) -> None:
         """The live words of a call that has a card of its own."""

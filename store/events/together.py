@@ -101,6 +101,7 @@ class WaitNote(Part):
     wakes: bool = False  # it let go of the turn, and starts a reply when it ends
     tell: bool = False
     chat: str | None = None  # a chat to open
+    headline: str | None = None  # ≤ 300: how it ended, in place of “Waited for …”
 
 
 class Wait(Event):

@@ -11,6 +11,7 @@ from app import commands as cmd
 from app.screens.deck_screen import DeckScreen
 from app.screens.picker import Picker
 from app.screens.show import chain
+from store import events as ev
 from store.limits import CARD_DEAF_SECONDS
 from store.together import Chain
 from tests.screens import scenes
@@ -75,6 +76,33 @@ async def test_letters_on_focused_cards_become_commands(tmp_path: Path) -> None:
         await pilot.press("a")
         await pilot.pause(0.1)
         assert [(c.permission, c.decision) for c in sent(app, cmd.Answer)] == [("p_t", "allow")]
+
+
+@pytest.mark.parametrize(
+    ("note", "says"),
+    [
+        ({"state": "done", "status": "passed", "tell": True}, ["Waited for CI: passed"]),
+        ({"state": "timed-out", "status": "1 running", "tell": True}, ["Gave up waiting for CI: 1 running"]),
+        ({"state": "failed", "status": "no such repository", "tell": True}, ["Couldn't watch CI: no such repository"]),
+        ({"state": "done", "headline": "“Fix login” needs you", "tell": True}, ["“Fix login” needs you"]),
+        ({"state": "done", "status": "passed", "tell": False}, []),
+        ({"state": "stopped", "status": "you stopped it", "tell": True}, []),
+        ({"state": "watching", "status": "1 running", "tell": True}, []),
+    ],
+)
+async def test_a_wait_that_ended_is_told_in_a_notice_where_that_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, note: dict[str, Any], says: list[str]
+) -> None:
+    scene = scenes.SCENES["together"]
+    app = scenes.app_of(scene, tmp_path / "home")
+    async with app.run_test(size=scene.size) as pilot:
+        await scenes.play(scene, pilot)
+        said: list[str] = []
+        monkeypatch.setattr(app, "notify", lambda words, **_: said.append(words))
+        made = ev.WaitNote.model_validate({"wait_id": "w_t", "kind": "ci", "title": "CI", **note})
+        await app.services.session.write(LOGIN, ev.Wait(wait_id="w_t", wait=made))
+        await pilot.pause(0.3)
+        assert said == says
 
 
 async def test_names_open_their_chats_and_one_key_stops_a_chain(tmp_path: Path) -> None:

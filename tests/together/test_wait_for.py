@@ -15,15 +15,15 @@ from app import commands as cmd
 from app.guard.may import NO_SUCH_CHAT
 from app.providers.scripted import ScriptedWire
 from app.together.waits import service
-from app.together.waits.looks import makes_cycle, next_pause, span
+from app.together.waits.looks import Look, makes_cycle, next_pause, span
 from app.together.waits.wait_for import ITSELF, NEEDS, NO_TASK, TOO_FAR
 from app.together.waits.watchers import matching
 from store import events as ev
-from store.limits import WAITS_A_CHAT
+from store.limits import WAIT_PACE_JITTER, WAIT_PACES, WAITS_A_CHAT
 from store.log import Batch
 from store.together import KeptTask, KeptWait, Put
 from tests.session.kit import FakeTool, until
-from tests.together.kit import Chats, call, open_chats
+from tests.together.kit import Chats, Holds, call, open_chats
 
 
 def wait(kind: str = "chat", **args: Any) -> list[Any]:
@@ -177,6 +177,51 @@ async def test_needs_you_is_said_and_that_the_person_is_to_be_told(tmp_path: Pat
         await until(lambda: notes(chats, here))
         assert "needs the person: tell them so" in notes(chats, here)[0]
         assert shown(chats, here)[0].status == "needs you"
+
+
+async def test_needs_you_is_in_the_rows_headline_and_an_end_in_its_status(tmp_path: Path) -> None:
+    holds = Holds()
+    async with open_chats(tmp_path, tools=[holds.tool, FakeTool("change", "write")]) as chats:
+        there = await chats.new("Fix login", holds.step("x"), [call("change", {})], ["ok"], mode="ask")
+        await chats.say_and_leave(there, "go")
+        await until(lambda: chats.events(there, "tool.started"))
+        here = await chats.new("Notes", wait("chat", chat=there, tell_me=True), ["I wait."], ["told"])
+        await chats.session.do(cmd.Send(chat=here, text="wait"))
+        await chats.session.settle(here)
+        holds.let_go("x")
+        await until(lambda: chats.events(here, "wait")[-1].wait.state == "done")
+        ended = chats.events(here, "wait")[-1].wait
+        assert (ended.headline, ended.status, ended.tell) == ("“Fix login” needs you", "needs you", True)
+
+
+class Unchanged:
+    """A page that never changes."""
+
+    live = False
+    looks = 0
+
+    async def look(self, chat: str, spec: dict[str, Any]) -> Look:
+        self.looks += 1
+        return Look(status="answered 200, unchanged")
+
+
+async def test_one_that_is_looked_at_by_the_clock_says_when_it_looks_next_and_others_do_not(tmp_path: Path) -> None:
+    async with open_chats(tmp_path) as chats:
+        waits = next(s for s in chats.extension.starters if isinstance(s, service.Waits))
+        page = waits._watchers["url"] = Unchanged()  # type: ignore[index]
+        here = await chats.new("Notes", wait("url", url="https://example.com/a"), ["I wait."], mode="full")
+        await chats.say(here, "wait")
+        first = chats.events(here, "wait")[-1].wait
+        base, _ = WAIT_PACES["url"]
+        ahead = (first.next_check_at - chats.clock.now_ms()) / 1000
+        assert base * (1 - WAIT_PACE_JITTER) <= ahead <= base * (1 + WAIT_PACE_JITTER)
+        chats.clock.tick(base * 2)
+        await chats.session.tick()
+        second = chats.events(here, "wait")[-1].wait
+        assert page.looks == 2 and second.next_check_at > chats.clock.now_ms() + base * 1000
+        there = await chats.new("Other", wait("time", minutes=60), ["I wait."])
+        await chats.say(there, "wait")
+        assert chats.events(there, "wait")[-1].wait.next_check_at is None
 
 
 async def test_already_over_is_answered_at_once_and_no_wait_is_made(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from store import events as ev
 from store.clock import ManualClock
 from store.limits import CARD_DEAF_SECONDS
 from store.rows import MessageRow, OtherChatsRow, TaskRow, WaitRow
-from widgets.rows import ActingRow, ChatMessageCard, OtherChatsLook, TaskCard, WaitingRow, task_card
+from widgets.rows import ActingRow, ChatMessageCard, OtherChatsLook, TaskCard, WaitingRow, task_card, waiting_row
 
 ASKING = {"permission_id": "p", "summary": "Run x"}
 PARTS = ({"name": "a", "state": "failed"}, {"name": "b", "state": "passed"})
@@ -142,6 +142,24 @@ def test_a_task_that_waits_says_when_it_begins_as_far_as_that_is_known(
     why = ev.TaskWaiting(reason="provider", words="It waits", **times)  # type: ignore[arg-type]
     lines = [line.strip() for line in shown(TaskCard(task("queued", waiting=why.model_dump()))).splitlines()]
     assert says in lines
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        (waits(next_check_at=140_500), "next look in 40 s"),
+        (waits(next_check_at=100_500), "looking now"),
+        (waits(kind="chat", next_check_at=140_500), "watching live"),
+    ],
+)
+def test_a_wait_says_when_it_looks_next(row: WaitRow, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting_row, "SYSTEM", ManualClock(100_000))
+    assert says in shown(WaitingRow(row))
+
+
+def test_a_chat_that_needs_the_person_is_in_the_headline_and_said_once() -> None:
+    text = shown(WaitingRow(waits("done", "chat", status="needs you", headline="“Fix login” needs you")))
+    assert text.splitlines()[0].strip().startswith("“Fix login” needs you") and text.count("needs you") == 1
 
 
 async def test_letters_act_only_on_the_focused_row_and_past_its_grace() -> None:

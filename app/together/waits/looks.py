@@ -18,7 +18,7 @@ class Look:
     """One look. `blip`: it failed, the next may not; `fatal`: it can't be watched, in a sentence.
 
     `words` are Shoal's own lines on how it ended; `quoted` others' words, filtered and fenced, left out where a person
-    came into the waiting chat.
+    came into the waiting chat. `headline` stands on its row in place of “Waited for …”.
     """
 
     settled: bool = False

@@ -23,6 +23,7 @@ from store.events.together import WaitKind, WaitState
 from store.ids import WAIT, new_id
 from store.limits import (
     WAIT_CHECK_SECONDS,
+    WAIT_CLOCKED,
     WAIT_LOOK_SECONDS,
     WAIT_NUDGE_SECONDS,
     WAIT_STATUS_CHARS,
@@ -147,6 +148,7 @@ class Waits:
         opened = self._open[note.wait_id] = Open(shown, chat, spec, held, self._ends(note))
         opened.last, opened.looked_at = first, self._clock.steady()
         opened.pause = next_pause(self._pace(note.kind), 0, changed=True, hint=first.hint, chance=self._chance)
+        opened.note = self._timed(opened)
         self._tasks.spawn(self._watch(opened), name=f"wait {note.wait_id}")
         kept = {**spec, "note": opened.note.model_dump()}
         row = KeptWait(
@@ -248,7 +250,7 @@ class Waits:
         return self._clock.steady() + (note.deadline - self._clock.now_ms()) / 1000
 
     async def _take(self, opened: Open, look: Look) -> None:
-        """What a look gave: an event only where something shown changed."""
+        """What a look gave: an event where something shown changed, which for one that is polled is its next look."""
         opened.looked_at = self._clock.steady()
         if opened.over.is_set() or opened.note.wait_id not in self._open:
             return
@@ -267,12 +269,22 @@ class Waits:
                 opened.last = look
             if changed:
                 opened.note = self._with(opened.note, look, held=opened.held)
+            timed = self._timed(opened)
+            if changed or timed != opened.note:
+                opened.note = timed
                 await self._tell(opened)
+
+    def _timed(self, opened: Open) -> WaitNote:
+        """With when it looks next, where it looks by the clock and not when something moves."""
+        if opened.note.kind not in WAIT_CLOCKED:
+            return opened.note
+        return opened.note.model_copy(update={"next_check_at": self._clock.now_ms() + int(opened.pause * 1000)})
 
     def _with(self, note: WaitNote, look: Look, *, held: bool) -> WaitNote:
         return note.model_copy(
             update={
                 "status": self._clean(look.status)[:WAIT_STATUS_CHARS],
+                "headline": self._clean(look.headline)[:WAIT_STATUS_CHARS] or None,
                 "parts": look.parts,
                 "wakes": not held,
                 "next_check_at": None,

@@ -147,9 +147,7 @@ class TimeWatcher:
         left = (int(spec["due"]) - self._clock.now_ms()) / 1000
         if left > 0:
             return Look(hint=left)
-        return Look(
-            True, "it is time", "good", words="the time has come that this chat waited for", headline="It is time"
-        )
+        return Look(True, "it is time", "good", words="the time has come that this chat waited for")
 
 
 class ProcessWatcher:
@@ -184,7 +182,6 @@ class ProcessWatcher:
             "bad" if bad else "good",
             words=f"the background process “{name}” ({process.id}) {how}",
             quoted=said,
-            headline=f"“{name}” {how}",
             taints=tuple(sources(process.command)),
         )
 
@@ -211,4 +208,4 @@ def tail(text: str, most: int) -> str:
 
 
 def _ended(name: str, ended: str, tone: Any, *, where: str = "", quoted: str = "", taints: Any = ()) -> Look:
-    return Look(True, ended, tone, (), f"{name}{where} {ended}", quoted, f"{name} {ended}", taints)
+    return Look(True, ended, tone, (), f"{name}{where} {ended}", quoted, taints=taints)

@@ -86,7 +86,7 @@ class UrlWatcher:
     def _settled(self, how: str, words: str, taints: Any) -> Look:
         said = self._clean(words)[:WAIT_REPLY_CHARS]
         quoted = f"{host_line(READ)}\n{fence('web-page', said)}"
-        return Look(True, how, "good", words=how, quoted=quoted, headline=how, taints=taints)
+        return Look(True, how, "good", words=how, quoted=quoted, taints=taints)
 
 
 class CiWatcher:
@@ -155,7 +155,7 @@ class CiWatcher:
         words = f"the checks ended: {status}{f' ({names})' if names else ''}"
         tone: Any = "bad" if failed else "good"
         taints = (source("web", "github.com"),)
-        return Look(True, status, tone, parts[:WAIT_PARTS], words, headline=f"Checks: {status}", taints=taints)
+        return Look(True, status, tone, parts[:WAIT_PARTS], words, taints=taints)
 
 
 def in_words(parts: tuple[WaitPart, ...]) -> str:
