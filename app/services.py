@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.aio import TaskSet
 from app.assistant.boundary import Boundary
@@ -15,14 +15,12 @@ from app.assistant.loop import StepLoop
 from app.guard import quoting, secrets
 from app.guard.redactor import Redactor
 from app.guard.vault import HandedOut, Vault
-from app.history.explorer.build import build_explorer
 from app.history.explorer.entitlement import Consents, Entitlements
-from app.history.explorer.explore import Explorer
 from app.history.read_chat import ReadChat
 from app.history.search_chats import SearchChats
 from app.history.surface import SurfaceGate
 from app.paths import Home
-from app.ports import Extension, Inbox, Turn, TurnContext, Wire, Wires, joined_extensions
+from app.ports import Extension, Inbox, Turn, TurnContext, Wire, Wires
 from app.providers.endpoints import PRESETS
 from app.providers.wires import WireFinder
 from app.session.asks import Asks
@@ -34,8 +32,6 @@ from app.session.processes import EndsProcesses
 from app.session.session import Catching, Session
 from app.session.undoing import FileChanges
 from app.settings import SERVERS, Settings, save
-from app.tasks.build import build_tasks
-from app.together.build import build_together
 from app.together.lines import EditWatch
 from app.together.snapshot import Snapshot
 from app.tools.base import Gate, Tool
@@ -53,11 +49,13 @@ from app.tools.shell.processes import ProcessRegistry
 from app.tools.toolbox import TurnToolbox, context_of
 from app.tools.undo import Undo
 from app.tools.web.build import build_web
-from app.tools.web.client import PageClient
 from store.clock import Clock, SystemClock
 from store.limits import TITLES_MATCHED
 from store.log import Store
 from store.search import SearchService
+
+if TYPE_CHECKING:
+    from app.history.explorer.explore import Explorer
 
 
 @dataclass(slots=True)
@@ -76,10 +74,22 @@ class Services:
     tasks: TaskSet
     processes: ProcessRegistry
     changes: ChangeTracker
-    explorer: Explorer
     memories: MemoryBook
     vault: Vault
+    rest: Callable[[], Explorer]
+    _explorer: Explorer | None = None
     catalogue: Any = None
+
+    def complete(self) -> None:
+        """What `late` left for after the first screen joins: the explorer, the chats together, tasks. Once."""
+        if self._explorer is None:
+            self._explorer = self.rest()
+
+    @property
+    def explorer(self) -> Explorer:
+        """There once it is complete."""
+        assert self._explorer is not None
+        return self._explorer
 
     async def close(self) -> None:
         """Stop turns, keep what came, close; at most 3 s."""
@@ -103,16 +113,18 @@ async def build(
     tools: Sequence[Tool] = (),
     gate: Gate | None = None,
     on_notice: Callable[[str], None] | None = None,
+    late: bool = False,
 ) -> Services:
     """Open the home (taking its lock) and build all of it; what a kill left open is closed when it returns.
 
-    Raises StoreError in words (StoreHeld: another Shoal writes). `tools` come after Shoal's own.
+    Raises StoreError in words (StoreHeld: another Shoal writes). `tools` come after Shoal's own. `late`: a screen
+    calls `complete` once it is painted; commands that need the rest wait until then.
     """
     await asyncio.to_thread(home.ensure)
     clock = clock or SystemClock()
     store = await asyncio.to_thread(Store.open, home.root, clock)
     try:
-        return await _over(store, home, settings, clock, wires, tools, gate, on_notice)
+        return await _over(store, home, settings, clock, wires, tools, gate, on_notice, late)
     except BaseException:
         await asyncio.to_thread(store.close)  # so that the home is free again
         raise
@@ -127,6 +139,7 @@ async def _over(
     tools: Sequence[Tool],
     gate: Gate | None,
     on_notice: Callable[[str], None] | None,
+    late: bool,
 ) -> Services:
     redactor = Redactor(_known_keys(settings, os.environ))
 
@@ -180,34 +193,8 @@ async def _over(
     looking: list[Tool] = [SearchChats(store, search, crossing, surface), ReadChat(store, search, crossing, surface)]
     own = tuple(dict.fromkeys((str(home.root.absolute()), str(home.root.resolve()))))
     delivery = Delivery()
-    exploring, explorer = build_explorer(store, search, clock, wires, crossing, entitlements, surface, consents)
-    extension = joined_extensions(
-        [
-            exploring,
-            build_together(
-                store,
-                clock,
-                delivery,
-                clean,
-                snapshot=snapshot,
-                processes=processes,
-                own=own,
-                client=PageClient(allow=settings.web.allow),
-            ),
-            build_tasks(
-                store,
-                clock,
-                delivery,
-                clean,
-                home=home.root,
-                commands=processes.running,
-                routines=settings.routines,
-                model=settings.model,
-                folder=_defaults(settings).folder,
-            )[0],
-        ]
-    )
-    registry = Registry([*looking, *files, *shell, *web, *remembering, *extension.tools, *tools])
+    inboxes: list[Inbox] = [memory.inbox]
+    registry = Registry([*looking, *files, *shell, *web, *remembering])
     guard = gate or GuardGate(ToldByLog(store), clean=clean, home=str(Path.home()), own=own)
     session, tasks = build_session(
         store,
@@ -218,15 +205,43 @@ async def _over(
         clean=clean,
         defaults=_defaults(settings),
         search=search,
-        inboxes=[memory.inbox, *extension.inboxes],
+        inboxes=inboxes,
         memory_changed=memory.book.changed,
         vault=vault,
         tracker=tracker,
         undo=undo,
         processes=processes,
         delivery=delivery,
-        extension=extension,
+        late=late,
     )
+
+    def rest() -> Explorer:
+        from app.extending import extension_of  # a good part of what there is to import
+
+        extension, explorer = extension_of(
+            store,
+            search,
+            clock,
+            wires,
+            settings,
+            clean=clean,
+            crossing=crossing,
+            entitlements=entitlements,
+            surface=surface,
+            consents=consents,
+            delivery=delivery,
+            snapshot=snapshot,
+            processes=processes,
+            own=own,
+            home=home.root,
+            folder=_defaults(settings).folder,
+        )
+        for tool in (*extension.tools, *tools):
+            registry.add(tool)
+        inboxes.extend(extension.inboxes)
+        session.join(extension)
+        return explorer
+
     await session.start()
     if not store.readonly:
         await processes.recover()
@@ -246,11 +261,13 @@ async def _over(
         tasks=tasks,
         processes=processes,
         changes=tracker,
-        explorer=explorer,
+        rest=rest,
         memories=memory.book,
         vault=vault,
     )
     around.append(services)
+    if not late:
+        services.complete()
     if on_notice is not None:
         tasks.spawn(_tell_sandbox(processes, on_notice))
     return services
@@ -280,6 +297,7 @@ def build_session(
     processes: EndsProcesses | None = None,
     delivery: Delivery | None = None,
     extension: Extension | None = None,
+    late: bool = False,
 ) -> tuple[Session, TaskSet]:
     """The session over a store, inside the running event loop; also the tasks to close after it."""
     tasks = TaskSet()
@@ -328,6 +346,7 @@ def build_session(
         processes=processes,
         delivery=delivery,
         extension=extension,
+        late=late,
     )
     return session, tasks
 

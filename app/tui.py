@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import gc
+import importlib
 import os
 import signal
 import sys
@@ -25,7 +26,7 @@ from app.screens.themes import THEMES
 from app.screens.watched import WatchedTasks
 from store.clock import Clock, SystemClock
 from store.errors import StoreError
-from store.limits import TERMINAL_LOOK_SECONDS
+from store.limits import COMPLETE_SECONDS, TERMINAL_LOOK_SECONDS
 from widgets.net import NET
 
 if TYPE_CHECKING:
@@ -91,7 +92,14 @@ class ShoalApp(Host):
         for problem in self.problems:
             say(self, problem, "warning")
         self.call_after_refresh(_collect_again)
-        self.call_after_refresh(self.services.session.ready)
+        self.set_timer(COMPLETE_SECONDS, lambda: self.tasks.spawn(self._complete(), "rest"))
+
+    async def _complete(self) -> None:
+        """Once the columns are painted: the rest is imported beside the screen and joins; what was left to do begins."""
+        await asyncio.to_thread(importlib.import_module, "app.extending")
+        if self.services is not None and not self._leaving:
+            self.services.complete()
+            self.services.session.ready()
 
     @property
     def clock(self) -> Clock:
@@ -291,7 +299,7 @@ def run(home: Home, settings: Settings, problems: Sequence[str] = ()) -> int:
     async def build() -> Services:
         from app.services import build as build_services
 
-        return await build_services(home, settings, on_notice=lambda words: app.tell(words))
+        return await build_services(home, settings, on_notice=lambda words: app.tell(words), late=True)
 
     app = ShoalApp(build, settings, problems, crash_dir=home.logs)
     code = app.run()  # (collecting begins with the first paint, `_collect_again`)

@@ -197,6 +197,7 @@ PARSED_COMMAND_CHARS: Final = 20_000  # a longer command isn't taken apart: it c
 PARSED_COMMAND_DEPTH: Final = 24  # commands inside commands, and the shell's own nesting
 PARSED_COMMAND_PARTS: Final = 400
 PARSED_COMMAND_PIPES: Final = 400  # pipes or here-documents
+MARKS_READ: Final = 10_000  # newest mark events of a chat that are read to judge a download's mark again
 COMMANDS_KEPT_PARSED: Final = 64  # read-through commands kept for the next look at the same one
 JUDGED_AT_ONCE_CHARS: Final = 2_000  # a longer command is judged in a thread
 LEAD_UP_MESSAGES: Final = 3  # of the person's newest messages when a reply starts: their words to it

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from app import commands as cmd
-from app.ports import Engine, Extension, Turn, Wires
+from app.ports import Engine, Extension, Turn, Wires, joined_extensions
 from app.session import queue, recovery
 from app.session.asks import Asks
 from app.session.bus import Bus
@@ -33,6 +33,7 @@ log = logging.getLogger("shoal.session")
 
 STILL_WORKING = "Still working: {what}."
 NOT_YET = "This Shoal can't do that."
+ALONE = frozenset({"new", "rename", "pin", "archive", "set", "queue"})  # need nothing that joins later
 CODES = frozenset({"read-only", "busy"})  # of the store's errors, those that are also commands'
 
 
@@ -63,6 +64,7 @@ class Session:
         processes: EndsProcesses | None = None,
         delivery: Delivery | None = None,
         extension: Extension | None = None,
+        late: bool = False,
     ) -> None:
         self.bus = bus
         self._store = store
@@ -97,20 +99,26 @@ class Session:
         if processes is not None:
             ends = Processes(self._desk, processes)
             self._handlers |= {"stop-process": ends.stop, "delete": ends.with_its_chat(chats.delete)}
-        self._extension = extension or Extension()
-        self._handlers |= self._extension.handlers
+        self._extension = Extension()
+        self._whole = asyncio.Event()  # set once everything has joined
         self._resumes = recovery.Resumes(store)
         self.delivery = delivery or Delivery()
-        self._desk.leaving = self._extension.leaving
         self.delivery.attach(
-            self._desk,
-            talk,
-            [self._resumes, *self._extension.starters],
-            lambda chat: self._handlers["delete"](cmd.Delete(chat=chat)),
+            self._desk, talk, [self._resumes], lambda chat: self._handlers["delete"](cmd.Delete(chat=chat))
         )
+        if extension is not None or not late:
+            self.join(extension or Extension())
         self._files = files.at(self._desk) if files is not None else None
         if self._files is not None:
             self._handlers |= {"undo": self._files.undo, "redo": self._files.redo}
+
+    def join(self, extension: Extension) -> None:
+        """Chats together, tasks and the explorer, before `ready`; commands that waited for them go on."""
+        self._extension = joined_extensions([self._extension, extension])
+        self._handlers |= extension.handlers
+        self._desk.leaving = self._extension.leaving
+        self._desk.starters += extension.starters
+        self._whole.set()
 
     async def start(self) -> list[str]:
         """Close what a kill left open; the chats where something was."""
@@ -134,6 +142,8 @@ class Session:
 
     async def do(self, command: cmd.AnyCommand) -> dict[str, Any]:
         """Carry out one command; the answer is its `ok` object of headless.md. Raises CommandError."""
+        if command.do not in ALONE:
+            await self._whole.wait()
         handler = self._handlers.get(command.do)
         if handler is None:
             raise cmd.CommandError("bad-command", NOT_YET)

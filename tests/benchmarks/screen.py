@@ -267,7 +267,7 @@ def child(part: str, home: Path, out: Path) -> None:
     async def build() -> Any:
         from app.services import build as build_services
 
-        return await build_services(Home(home), Settings())
+        return await build_services(Home(home), Settings(), late=True)
 
     app = ShoalApp(build, Settings(), crash_dir=home)
 

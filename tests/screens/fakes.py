@@ -257,6 +257,9 @@ class FakeServices:
     redactor: Redactor = field(default_factory=Redactor)
     closed: bool = False
 
+    def complete(self) -> None:
+        """Nothing joins later."""
+
     async def close(self) -> None:
         self.closed = True
         self.store.close()
