@@ -23,7 +23,7 @@ Consent = Literal["always", "ask", "never"]
 
 
 ENGINE_GETS: Final = "The explorer sends limited text of earlier chats in this project to {engine}."
-MODEL_GETS: Final = "read_chat sends the selected text of one earlier chat to this chat's model."
+MODEL_GETS: Final = "read_chat sends the selected text to this chat's model."
 
 
 class Part(BaseModel):

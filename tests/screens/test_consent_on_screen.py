@@ -22,7 +22,7 @@ from tests.screens.fakes import fake_services
             "explore_chat_history",
             "The explorer sends limited text of earlier chats in this project to openai:small.",
         ),
-        ("read_chat", "read_chat sends the selected text of one earlier chat to this chat's model."),
+        ("read_chat", "read_chat sends the selected text to this chat's model."),
     ],
 )
 async def test_each_consent_says_what_goes_where_and_holds_at_once(tmp_path: Path, tool: str, sentence: str) -> None:
