@@ -121,6 +121,12 @@ def wait(
     made = [{"name": f"check {n}", "state": s} for n, s in enumerate(parts)]
     note = {"wait_id": id_, "kind": kind, "title": title, "state": state, "status": status, "tone": tone, "parts": made}
     url = "https://example.com/status" if kind in ("url", "ci") else None
-    times = {"started_at": NOW - 360_000, "deadline": NOW + 3_600_000, "ended_at": None if state == "watching" else NOW}
+    clocked = url is not None and state == "watching"
+    times: dict[str, int | None] = {"next_check_at": NOW + 40_000} if clocked else {}
+    times |= {
+        "started_at": NOW - 360_000,
+        "deadline": NOW + 3_600_000,
+        "ended_at": None if state == "watching" else NOW,
+    }
     whole = {**note, **times, "url": url, "chat": chat, "tell": tell, "wakes": True}
     return ev.Wait(wait_id=id_, wait=ev.WaitNote.model_validate(whole))
