@@ -1,4 +1,4 @@
-"""Which commands bring words from outside: a pure rule, used when one ran and again when its mark is read."""
+"""Which programs and commands bring words from outside: pure rules, used when one runs and when its mark is read."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ from urllib.parse import urlsplit
 from app.guard.taint import source
 from store.events import TaintSource
 
-DOWNLOADERS: Final = frozenset(
+# Two sets of one list: the score asks what fetches from an address and may print it into a shell; a mark is laid by
+# all that can bring words from another computer, the copiers and plain connections too. The first has no copiers,
+# which have rules of their own in `hazards`.
+FETCHERS: Final = frozenset(
     {
-        "curl", "wget", "wget2", "fetch", "aria2c", "axel", "http", "https", "xh", "httpie", "lynx", "w3m", "links",
-        "elinks", "youtube-dl", "yt-dlp", "scp", "sftp", "ftp", "lftp", "rsync", "nc", "ncat", "netcat", "socat",
-        "telnet", "iwr", "invoke-webrequest", "gallery-dl", "git-lfs",
+        "curl", "wget", "aria2c", "http", "https", "xh", "httpie", "fetch", "lynx", "w3m", "links", "ftp", "lftp",
+        "axel", "youtube-dl", "yt-dlp",
     }
 )  # fmt: skip
+DOWNLOADERS: Final = FETCHERS | {
+    "wget2", "elinks", "scp", "sftp", "rsync", "nc", "ncat", "netcat", "socat", "telnet", "iwr", "invoke-webrequest",
+    "gallery-dl", "git-lfs",
+}  # fmt: skip
 A_DOWNLOAD: Final = "a download"
 MOST_HOSTS: Final = 5
 

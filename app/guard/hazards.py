@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from app.guard.commands import Part
+from app.guard.downloads import FETCHERS
 from app.guard.places import is_built, is_secret, parts_of, runs_or_configures
 from app.guard.targets import Place, Where
 from app.guard.unwrap import INTERPRETERS, SHELLS
@@ -67,9 +68,6 @@ class Step:
         return self.where.place(word, self.cwds)
 
 
-DOWNLOADERS: Final = frozenset(
-    "curl wget aria2c http https xh httpie fetch lynx w3m links ftp lftp axel youtube-dl yt-dlp".split()
-)
 _SENDERS: Final = frozenset(
     "nc ncat netcat socat telnet ftp tftp lftp sftp scp mail mailx sendmail mutt msmtp rclone croc magic-wormhole wormhole".split()
 )
@@ -102,8 +100,8 @@ def _remote_code(step: Step) -> Iterator[Risk]:
     words = "run code from the internet"
     runs = name in INTERPRETERS or name in ("bash", ".") or part.argv[:1] == ("",)
     if (
-        (runs and any(fed in DOWNLOADERS or fed in _SENDERS for fed in part.fed))
-        or (runs and any(("$(" in a or "`" in a or "<(" in a) and any(d in a for d in DOWNLOADERS) for a in part.argv))
+        (runs and any(fed in FETCHERS or fed in _SENDERS for fed in part.fed))
+        or (runs and any(("$(" in a or "`" in a or "<(" in a) and any(d in a for d in FETCHERS) for a in part.argv))
         or (step.downloads and (part.argv[0].startswith(("./", "/tmp/", "/var/tmp/")) or (runs and step.words())))
     ):
         yield Risk("remote-code", words, 2, True)
@@ -166,11 +164,11 @@ def _sends(step: Step) -> bool:
     name = step.part.name
     if name in _SENDERS:
         return True
-    if name in DOWNLOADERS and (
+    if name in FETCHERS and (
         step.given(*_CURL_SENDS) or re.search(r"(?i)\b(?:POST|PUT|PATCH|DELETE)\b", " ".join(step.args))
     ):
         return True
-    if name in DOWNLOADERS and any("$" in a or "`" in a for a in step.args):
+    if name in FETCHERS and any("$" in a or "`" in a for a in step.args):
         return True
     if name == "rsync" and any(re.match(r"[\w.-]+(?:@[\w.-]+)?:|rsync://", w) for w in step.words()):
         return True
@@ -195,7 +193,7 @@ def _egress(step: Step) -> Iterator[Risk]:
             yield Risk("exfiltration", "send keys or settings out of this computer", 2, True)
         else:
             yield Risk("egress", "send data out of this computer", 1, True)
-    elif step.part.name in DOWNLOADERS or any(_ADDRESS.search(a) for a in step.args):
+    elif step.part.name in FETCHERS or any(_ADDRESS.search(a) for a in step.args):
         yield Risk("egress", "reach the network", 1)
 
 

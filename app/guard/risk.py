@@ -10,6 +10,7 @@ from typing import Final
 
 from app.guard import hazards
 from app.guard.commands import Parsed
+from app.guard.downloads import FETCHERS
 from app.guard.hazards import Kind, Risk, Step
 from app.guard.targets import Where
 
@@ -58,7 +59,7 @@ def assess(parsed: Parsed, where: Where, begins: str = "") -> Assessment:
             or any(where.is_own(w, cwds) for w in dict.fromkeys(_paths(part.argv, part.writes, part.reads)))
         )
         risks.extend(hazards.of(step))
-        downloads = downloads or part.name in hazards.DOWNLOADERS
+        downloads = downloads or part.name in FETCHERS
         if part.name in ("cd", "pushd", "chdir"):
             cwds = _moved(cwds, step, where)
     if any(_is_bomb(part.argv) for part in parsed.parts):

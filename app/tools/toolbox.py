@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
+from app.guard.marks import Marks
 from app.guard.permissions import keep
 from app.ports import Asker, ToolCall, ToolOutcome, ToolReturn, ToolSpec, Turn, TurnContext
 from app.tools.base import Allow, Ask, Gate, Refuse, Tool, Tracker
@@ -53,7 +54,8 @@ class TurnToolbox:
         self._chat = chat
         self._store = store
         self._registry = registry
-        self._context = context
+        self._told = context
+        self._marks = Marks(store)
         self._gate = gate
         self._asker = asker
         self._clock = clock
@@ -68,6 +70,11 @@ class TurnToolbox:
         ctx = self._context()
         self._mode = ctx.mode
         return self._registry.offered(ctx)
+
+    def _context(self) -> TurnContext:
+        """What the chat is now, with the marks that count by today's rule."""
+        ctx = self._told()
+        return replace(ctx, taints=self._marks.of(ctx.chat, ctx.taints))
 
     def _now(self) -> TurnContext:
         """What the turn is now, in the mode its step began in."""
