@@ -179,6 +179,11 @@ class Column(Vertical):
         if not self.focus_ask():  # Tab: an open question comes before the rows
             self.transcript.focus()
 
+    @on(PermissionCard.Leave)
+    def _from_card(self, event: PermissionCard.Leave) -> None:
+        event.stop()
+        self.transcript.focus()
+
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Tell the deck."""
         self.post_message(self.Focused(self))

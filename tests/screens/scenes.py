@@ -178,7 +178,7 @@ async def line(pilot: Pilot[int], deck: DeckScreen) -> None:
 
 
 async def look(pilot: Pilot[int], deck: DeckScreen) -> None:
-    await pilot.press("tab", "enter")
+    await pilot.press("tab", "tab", "enter")
     await settled(pilot)
 
 

@@ -60,6 +60,12 @@ async def test_tab_goes_to_the_question_and_its_letter_answers_it(tmp_path: Path
         await pilot.press("tab")
         card = column.query_one(PermissionCard)
         await until(pilot, lambda: card.has_focus and not card.deaf)
+        await pilot.press("tab")
+        assert column.transcript.has_focus_within or column.transcript.has_focus, "then the rows"
+        await pilot.press("tab")
+        assert column.composer.box.has_focus, "then the box again"
+        await pilot.press("tab")
+        await until(pilot, lambda: card.has_focus and not card.deaf)
         await pilot.press("a")
         await until(pilot, lambda: any(isinstance(c, cmd.Answer) for c in services.session.commands))
 

@@ -41,6 +41,7 @@ class PermissionCard(Widget, can_focus=True):
         Binding("a", "answer('a')", "Allow", id="card.allow", show=False),
         Binding("w", "answer('w')", "Always allow", id="card.always", show=False),
         Binding("d", "answer('d')", "Deny", id="card.deny", show=False),
+        Binding("tab", "leave", "Rows", show=False),
         Binding("up", "scroll_text(-1)", "Up", show=False),
         Binding("down", "scroll_text(1)", "Down", show=False),
         Binding("pageup", "scroll_text(-5)", "Up", show=False),
@@ -48,6 +49,9 @@ class PermissionCard(Widget, can_focus=True):
         Binding("home", "scroll_text(-100000)", "Top", show=False),
         Binding("end", "scroll_text(100000)", "End", show=False),
     ]
+
+    class Leave(Message):
+        """Tab: on to the rows."""
 
     @dataclass
     class Answered(Message):
@@ -176,6 +180,10 @@ class PermissionCard(Widget, can_focus=True):
         self.top = max(0, min(self.top + by, len(self.text(self.content_size.width)) - room))
         self._hint = ""
         self.refresh()
+
+    def action_leave(self) -> None:
+        """On to the rows."""
+        self.post_message(self.Leave())
 
     def action_answer(self, letter: str) -> None:
         """Answer, unless it is deaf, answered already, or its end wasn't in view (No is always possible)."""
