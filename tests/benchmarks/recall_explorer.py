@@ -44,7 +44,7 @@ from tests.explorer.planted import plant
 FUZZED = 10_000
 BIG_CHATS, BIG_LINES = 2_700, 37  # 100,000 messages in all
 BIG_SECONDS = 1.5  # p95 over them
-DEV_QUESTIONS = 300
+DEV_QUESTIONS = 250
 Figures = Iterator[dict[str, Any]]
 
 

@@ -43,6 +43,7 @@ class Registry:
     _by_id: dict[str, Candidate] = field(default_factory=dict)
     _by_place: dict[tuple[str, str], str] = field(default_factory=dict)
     _terms: dict[str, set[str]] = field(default_factory=dict)  # candidate → stems that led to it
+    _titles: dict[str, str] = field(default_factory=dict)
     shown: dict[str, None] = field(default_factory=dict)  # what the engine was told of, in order
     found: dict[str, float] = field(default_factory=dict)  # how well the searches ranked it (reciprocal ranks, summed)
 
@@ -63,7 +64,7 @@ class Registry:
             candidate = Candidate(
                 new_id(CANDIDATE),
                 chat.id,
-                safe_name(self.clean(chat.title), 160),
+                self._titled(chat),
                 line.anchor,
                 line.who,
                 line.at,
@@ -76,6 +77,12 @@ class Registry:
             self._by_id[candidate.id] = candidate
         self._terms.setdefault(known, set()).update(led)
         return self._by_id[known]
+
+    def _titled(self, chat: ChatSummary) -> str:
+        """A chat's title as it was when the run saw it first."""
+        if chat.id not in self._titles:
+            self._titles[chat.id] = safe_name(self.clean(chat.title), 160)
+        return self._titles[chat.id]
 
     def ranked(self, id_: str, place: int, *, whole: bool) -> None:
         """A search had it at this place, from 0; that of the `whole` question counts most."""
