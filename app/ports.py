@@ -300,6 +300,9 @@ class ChatPort(Protocol):
     def working(self, chat: str) -> bool:
         """Whether a reply runs in the chat or will start by itself: one that is due, or one a restart broke."""
 
+    def going(self) -> set[str]:
+        """Every chat that `working` is true of, in a few look-ups. May be asked from a thread."""
+
     def nudge(self, chat: str) -> None:
         """Something may have become due in the chat: a reply is started if none runs. Returns at once."""
 

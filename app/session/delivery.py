@@ -79,6 +79,13 @@ class Delivery:
             return False
         return self.running(chat) is not None or any(chat in starter.chats() for starter in self._desk.starters)
 
+    def going(self) -> set[str]:
+        """Every chat that is working."""
+        if self._desk is None:
+            return set()
+        due = (chat for starter in self._desk.starters for chat in starter.chats())
+        return {*self._desk.runner.chats(), *(chat for chat in due if self._desk.store.summary(chat) is not None)}
+
     def due(self) -> list[str]:
         """Every chat in which a reply is due, or being started: its turn can be durable before it runs."""
         starters = self._desk.starters if self._desk else []

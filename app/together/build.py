@@ -29,5 +29,5 @@ def build_together(
     """The room's tools, what joins steps, replies that are due, and its commands. `own`: Shoal's own folders."""
     messaging, messages = build_messages(store, clock, port, clean)
     waiting, waits = build_waits(store, clock, port, clean, processes, chain=messages.newest_chain, client=client)
-    listing = build_list(store, clock, port, clean, snapshot, own=own, waiting=waits.waiting)
+    listing = build_list(store, clock, port, clean, snapshot, own=own, waiting=waits.waiters)
     return joined_extensions([listing, waiting, messaging])

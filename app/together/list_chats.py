@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -87,7 +87,7 @@ class Seen:
 
 
 class ListChats:
-    """The tool. `waiting`: whether a chat ended its reply to wait for something of its own."""
+    """The tool. `waiting`: the chats that ended their reply to wait for something of their own."""
 
     name = "list_chats"
     description = DESCRIPTION
@@ -104,7 +104,7 @@ class ListChats:
         snapshot: Snapshot,
         clean: Callable[[str], str],
         *,
-        waiting: Callable[[str], bool] = lambda _chat: False,
+        waiting: Callable[[], Collection[str]] = lambda: (),
         browsing: Callable[[str], bool] = lambda _chat: False,
     ) -> None:
         self._store = store
@@ -139,7 +139,8 @@ class ListChats:
         """Busy chats first, then those that need the person and those active in the last three days."""
         me = self._store.summary(ctx.chat)
         mine = [s for s in self._store.summaries() if s.id != ctx.chat and is_yours(s)]
-        states = {s.id: self._state(s) for s in mine}
+        going, waits = self._port.going(), self._waiting()
+        states = {s.id: self._state(s, going, waits) for s in mine}
         busy = [s for s in mine if states[s.id] == "working"]
         needs = [s for s in mine if states[s.id] == "needs-you"]
         since = self._clock.now_ms() - LISTED_RECENT_DAYS * 86_400_000
@@ -148,13 +149,14 @@ class ListChats:
         ]
         listed = busy if which == "working" else [*busy, *(s for s in needs if not s.archived_at), *recent]
         tasks = self._tasks()
-        chats = tuple(self._entry(s, states[s.id], ctx, me, tasks) for s in listed[:LISTED_CHATS])
+        chats = tuple(self._entry(s, states[s.id], ctx, me, tasks, waits) for s in listed[:LISTED_CHATS])
         return Seen(chats, len(busy), len(needs))
 
-    def _state(self, s: ChatSummary) -> ChatState:
+    @staticmethod
+    def _state(s: ChatSummary, going: Collection[str], waits: Collection[str]) -> ChatState:
         if s.status == "awaiting-permission":
             return "needs-you"
-        if s.turn_id is not None or self._port.working(s.id) or self._waiting(s.id):
+        if s.turn_id is not None or s.id in going or s.id in waits:
             return "working"
         return "stopped" if s.status == "error" or s.last_outcome in ("interrupted", "error") else "idle"
 
@@ -163,7 +165,13 @@ class ListChats:
         return self._store.kept(KeptTask, f"state IN ({marks})", *GOING)
 
     def _entry(
-        self, s: ChatSummary, state: ChatState, ctx: TurnContext, me: ChatSummary | None, tasks: Sequence[KeptTask]
+        self,
+        s: ChatSummary,
+        state: ChatState,
+        ctx: TurnContext,
+        me: ChatSummary | None,
+        tasks: Sequence[KeptTask],
+        waits: Collection[str],
     ) -> OtherChat:
         here = me is not None and bool(s.folder) and bool(me.folder) and real(s.folder) == real(me.folder)
         work = self._snapshot.of(s) if state in ("working", "needs-you") else Working(s)
@@ -173,7 +181,7 @@ class ListChats:
             id=s.id,
             title=self._name(s.title),
             state=state,
-            doing=self._doing(s) if state == "working" else None,
+            doing=self._doing(s, waits) if state == "working" else None,
             doing_since=s.doing_since if state == "working" else None,
             began=s.turn_began if s.turn_id is not None else None,
             last_active=s.last_active or None,
@@ -188,9 +196,10 @@ class ListChats:
             archived=True if s.archived_at else None,
         )
 
-    def _doing(self, s: ChatSummary) -> str:
+    @staticmethod
+    def _doing(s: ChatSummary, waits: Collection[str]) -> str:
         if s.turn_id is None:
-            return WAITING if self._waiting(s.id) else CARRIES_ON
+            return WAITING if s.id in waits else CARRIES_ON
         return DOING.get(s.family, WRITING) if s.family else WRITING  # type: ignore[call-overload]
 
     def _from(self, s: ChatSummary, ctx: TurnContext) -> str | None:

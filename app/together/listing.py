@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from app.ports import ChatPort, Extension
 from app.together.lines import Notes
@@ -20,7 +20,7 @@ def build_list(
     snapshot: Snapshot,
     *,
     own: Sequence[str] = (),
-    waiting: Callable[[str], bool] = lambda _chat: False,
+    waiting: Callable[[], Collection[str]] = lambda: (),
 ) -> Extension:
     """`list_chats` and the notes. `own`: Shoal's own folders."""
     return Extension(

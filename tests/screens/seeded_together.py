@@ -54,6 +54,8 @@ def together(services: FakeServices) -> None:
         wait("w_3", "url", "example.com/status", state="done", status="example.com has the words now", tone="good"),
         wait("w_4", "task", "the task “Smoke test”", state="timed-out", status="waiting for room", tone="bad"),
         wait("w_5", "time", "60 minutes", state="stopped", status="you stopped it"),
+        wait("w_6", "ci", "CI on old", state="failed", status="There is no such repository", tone="bad"),
+        wait("w_7", "chat", "“Release notes”", state="done", status="needs you", headline="“Release notes” needs you"),
     ]
     ran = ev.TaskStep(at=now - 2 * minute, label="Ran make smoke")
     steps = (ran, ev.TaskStep(at=now - minute, label="Read log.txt"))
@@ -74,6 +76,8 @@ def together(services: FakeServices) -> None:
         ),
         ev.Task(task_id="k_5", title="Old branches", state="interrupted", rev=2),
         ev.Task(task_id="k_6", title="Flaky test", state="failed", error="It failed three times.", rev=2),
+        ev.Task(task_id="k_7", title="Audit", state="unverified", summary="I found nothing odd.", rev=2),
+        ev.Task(task_id="k_8", title="Cleanup", state="stopped", rev=2),
     ]
     for chat, title, events in (
         (LOGIN, "Together", [listed, *cards]),
@@ -115,6 +119,7 @@ def wait(
     parts: tuple[str, ...] = (),
     chat: str | None = None,
     tell: bool = False,
+    headline: str | None = None,
 ) -> ev.Wait:
     from tests.screens.seeded import NOW
 
@@ -128,5 +133,5 @@ def wait(
         "deadline": NOW + 3_600_000,
         "ended_at": None if state == "watching" else NOW,
     }
-    whole = {**note, **times, "url": url, "chat": chat, "tell": tell, "wakes": True}
+    whole = {**note, **times, "url": url, "chat": chat, "tell": tell, "wakes": True, "headline": headline}
     return ev.Wait(wait_id=id_, wait=ev.WaitNote.model_validate(whole))

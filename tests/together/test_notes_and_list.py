@@ -189,7 +189,9 @@ async def test_a_routine_hears_it_without_being_pointed_at_list_chats(tmp_path: 
         await chats.session.settle("c_r")
         (line,) = chats.joined("c_r", "note")
         assert "changing files" in line and "list_chats" not in line
-        assert not {t.name for t in chats.wires["scripted:r"].requests[0].tools} & {"list_chats", "message_chat"}
+        asked = chats.wires["scripted:r"].requests[0]
+        assert not {t.name for t in asked.tools} & {"list_chats", "message_chat", "stop_chat", "wait_for"}
+        assert TOGETHER_PROMPT not in asked.system  # only where the tools are
 
 
 async def test_an_edit_of_what_another_running_reply_changed_is_not_made_until_it_is_read(tmp_path: Path) -> None:

@@ -16,10 +16,10 @@ from app.guard.may import NO_SUCH_CHAT
 from app.providers.scripted import ScriptedWire
 from app.together.waits import service
 from app.together.waits.looks import Look, makes_cycle, next_pause, span
-from app.together.waits.wait_for import ITSELF, NEEDS, NO_TASK, TOO_FAR
+from app.together.waits.wait_for import ALREADY, ITSELF, NEEDS, NO_TASK, TOO_FAR
 from app.together.waits.watchers import matching
 from store import events as ev
-from store.limits import WAIT_PACE_JITTER, WAIT_PACES, WAITS_A_CHAT
+from store.limits import WAIT_PACE_JITTER, WAIT_PACES, WAITS_A_CHAT, WAITS_MOST
 from store.log import Batch
 from store.together import KeptTask, KeptWait, Put
 from tests.session.kit import FakeTool, until
@@ -288,6 +288,37 @@ async def test_four_waits_a_chat_and_the_fifth_is_refused(tmp_path: Path) -> Non
         await chats.session.settle(here)
         assert len(shown(chats, here)) == WAITS_A_CHAT
         assert chats.results(here).count(service.TOO_MANY_HERE) == 1
+
+
+async def test_thirty_two_waits_in_all_and_the_next_is_refused(tmp_path: Path) -> None:
+    async with open_chats(tmp_path) as chats:
+        times = [wait("time", minutes=60 + n)[0] for n in range(WAITS_A_CHAT)]
+        for n in range(WAITS_MOST // WAITS_A_CHAT):
+            chat = await chats.new(f"C{n}", times, ["I wait."])
+            await chats.say(chat, "wait")
+        last = await chats.new("Last", wait("time", minutes=60), ["no"])
+        await chats.say(last, "wait")
+        assert chats.results(last) == [service.TOO_MANY] and len(chats.store.kept(KeptWait)) == WAITS_MOST
+
+
+async def test_the_same_chat_asked_for_again_is_the_same_wait_whatever_it_is_called_now(tmp_path: Path) -> None:
+    holds = Holds()
+    async with open_chats(tmp_path, tools=[holds.tool]) as chats:
+        there = await chats.new("Fix login", holds.step("x"), ["done"])
+        await chats.say_and_leave(there, "go")
+        await until(lambda: chats.events(there, "tool.started"))
+        again = wait("chat", chat=there)
+        here = await chats.new("Notes", again, ["I wait."], again, ["I wait."], ["heard"])
+        for words in ("wait", "wait again"):
+            await chats.session.do(cmd.Send(chat=here, text=words))
+            await chats.session.settle(here)
+            await chats.session.do(cmd.Rename(chat=there, title="Called otherwise"))
+        assert len(chats.store.kept(KeptWait)) == 1
+        assert chats.results(here)[-1] == ALREADY.format(title="“Called otherwise”")
+        holds.let_go("x")
+        await until(lambda: len(chats.events(here, "turn.completed")) == 3)
+        await chats.session.settle()
+        assert [t.trigger for t in chats.events(here, "turn.started")] == ["person", "person", "wait"]
 
 
 # -- tasks, times, holding

@@ -109,6 +109,12 @@ class Waits:
         kept = "state='ended'" if self._picked_up else "state IN ('watching', 'ended')"
         return bool(self._store.kept(KeptWait, f"chat=? AND {kept}", chat))
 
+    def waiters(self) -> set[str]:
+        """Every chat that `waiting` is true of. May be asked from a thread."""
+        kept = "state='ended'" if self._picked_up else "state IN ('watching', 'ended')"
+        mine = {o.chat for o in list(self._open.values()) if not o.held}
+        return mine | {w.chat for w in self._store.kept(KeptWait, kept)}
+
     def find(self, chat: str, kind: str, key: str) -> Open | None:
         """The chat's wait for the same thing."""
         mine = (o for o in self._open.values() if o.chat == chat and o.note.kind == kind)
