@@ -193,6 +193,9 @@ class DeckChats(DeckBase):
         one = summary.messages == 1
         what = "Its one message goes" if one else f"{summary.messages:,} messages go"
         lost = f"{what}; this can't be undone, and search won't find {'it' if one else 'them'}."
+        tasks = sum(c.origin is not None and c.origin.chat == chat for c in self.chats.values())
+        if tasks:
+            lost = f"{lost} {'Its task goes' if tasks == 1 else f'Its {tasks} tasks go'} with it."
         if summary.turn_id is not None:
             lost = f"It is still working, and stops. {lost}"
         question = Confirm(

@@ -13,6 +13,7 @@ from app.screens.deck_screen import DeckScreen
 from app.screens.picker import Picker
 from app.settings import Settings
 from store import events as ev
+from store.log import Batch
 from store.models import ChatSummary
 from store.rows import NoticeRow
 from tests.screens.deck_tools import open_deck, running, toasts, until
@@ -155,6 +156,20 @@ async def test_deleting_says_how_much_goes(tmp_path: Path, many: int) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirm))
         await pilot.press("right", "enter")
         await until(pilot, lambda: services.session.deleted)
+
+
+@pytest.mark.parametrize(("tasks", "says"), [(1, "Its task goes with it."), (2, "Its 2 tasks go with it.")])
+async def test_deleting_says_that_its_tasks_go_too(tmp_path: Path, tasks: int, says: str) -> None:
+    services = fake_services(tmp_path)
+    only = services.seed("Only", ("you", "x"))
+    for n in range(tasks):
+        origin = ev.Origin(kind="task", name="Only", ref=f"k_{n}", chat=only)
+        services.store.commit_sync(Batch.of(f"c_t{n}", ev.ChatCreated(title=f"T{n}", origin=origin)))
+    open_deck(services, only)
+    async with running(services) as (pilot, _deck):
+        await pilot.press("f8", "d")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirm))
+        assert says in str(pilot.app.screen.query_one("#detail").render())
 
 
 async def test_deleting_says_that_the_chat_is_still_working(tmp_path: Path) -> None:
