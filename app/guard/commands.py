@@ -17,6 +17,8 @@ from store.limits import PARSED_COMMAND_CHARS, PARSED_COMMAND_DEPTH, PARSED_COMM
 from store.text import safe_text
 
 BROKEN: Final = "isn't whole shell syntax"
+GAPS: Final = "has words that can't be told apart"
+ESCAPES: Final = "has backslashes outside of quotes"  # where the parser and a shell part words differently
 TOO_DEEP: Final = "has too many parts to be read through"
 _PLAIN_WORDS = "program list pipeline command command_name word string string_content raw_string concatenation number"
 _PLAIN_NODES: Final = frozenset((*_PLAIN_WORDS.split(), "&&", "||", ";", "|", "\n", '"'))
@@ -26,6 +28,7 @@ _ANSI = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "
 _ANSI_CODE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.S)
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _SPELT = re.compile(r"À([0-9a-f]{1,6})Á")
+_BARE_ESCAPE = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|(?:(?<=\s)\\[()!](?=\s|\Z))|(\\)""", re.S)
 _GAP = re.compile(r"[^\S\n]{24,}|\n\s*\n\s*\n")
 _WORDS = ("word", "string", "raw_string", "concatenation", "ansi_c_string")
 _DASHES = {"file_redirect", "heredoc_redirect", "herestring_redirect"}
@@ -139,7 +142,11 @@ class _Walk:
         root = _parser().parse(_NOT_ASCII.sub(_spelt, command).encode()).root_node
         if root.has_error:
             self.why = BROKEN
+        if any(match[1] for match in _BARE_ESCAPE.finditer(command)):
+            self.note(ESCAPES)
         for node in _nodes(root):
+            if _has_gap(node):
+                self.note(GAPS)
             if node.type not in _PLAIN_NODES:
                 self.note(_WHY.get(node.type, "uses more of the shell than plain words"))
                 break
@@ -320,6 +327,15 @@ def _nodes(root: Any) -> Iterator[Any]:
         node = waiting.pop()
         yield node
         waiting.extend(reversed(node.children))
+
+
+def _has_gap(node: Any) -> bool:
+    """Whether the parser took more than one word of the shell's for one (`} }`)."""
+    if node.type == "word":
+        return any(char in " \t\n" for char in _source(node))
+    return node.type == "concatenation" and node.end_byte - node.start_byte != sum(
+        child.end_byte - child.start_byte for child in node.children
+    )
 
 
 def _source(node: Any) -> str:

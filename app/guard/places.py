@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Final
 
@@ -18,6 +19,7 @@ _SECRET_NAMES: Final = frozenset(
     wallet.dat login.keychain cookies.sqlite logins.json key4.db environ""".split()
 )
 _SECRET_ENDS: Final = (".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".asc", ".gpg", ".ovpn")
+_EXAMPLES: Final = ("server.pem", "server.key", "prod.env", "vault.kdbx", "store.jks")
 _ENV = re.compile(r"\.env(?:\..+)?\Z|.+\.env\Z")
 _ENV_SAMPLE = re.compile(r"\.env\.(?:example|sample|template|dist|defaults?)\Z")
 
@@ -65,6 +67,25 @@ def is_secret(path: str) -> bool:
         or (bool(_ENV.match(last)) and not _ENV_SAMPLE.match(last))
         or any(part in _SECRET_FOLDERS for part in (*parts, *joined))
     )
+
+
+def matches_secret(pattern: str) -> bool:
+    """Whether a shell pattern is likely to be filled in with a place of secrets.
+
+    One that says something of the name and fits one of theirs (`.e*`, `id_*`, `.[e]nv`), or that asks for hidden names
+    at all; `*.py` and `src/*` aren't. Braces aren't read: nothing with them is plain.
+    """
+    if not any(char in pattern for char in "*?["):
+        return False
+    for part in parts_of(pattern):
+        if not any(char in part for char in "*?["):
+            continue
+        if part.startswith((".", "[", "?")):
+            return True
+        said = any(char.isalnum() for char in part)
+        if said and any(fnmatchcase(name, part) for name in (*_SECRET_NAMES, *_SECRET_FOLDERS, *_EXAMPLES)):
+            return True
+    return False
 
 
 def runs_or_configures(path: str) -> bool:

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.guard.commands import Parsed, Part
-from app.guard.places import is_secret
+from app.guard.places import is_secret, matches_secret
 
 _NUMBER = re.compile(r"-\d+\Z")
+_SECOND_IS_OUTPUT: Final = ("uniq", "xxd")
+_JQ_REACHES = re.compile(r"\b(?:env|ENV|import|include|modulemeta)\b")  # the environment, and files by name
 _SED = re.compile(r"(?:\d+|\$)(?:,(?:\d+|\$))?p\Z")
 
 
@@ -49,7 +51,7 @@ _LOG = (
     _DIFF + " -oneline -graph -decorate -decorate= -all -branches -tags -remotes -author= -committer= -grep= -since= "
     "-until= -after= -before= -max-count= -skip= -reverse -follow -first-parent -merges -no-merges -pretty -pretty= "
     "-format= -date= -abbrev-commit -no-abbrev-commit -topo-order -date-order -left-right -cherry-pick -simplify-by-decoration "
-    "-show-signature -no-decorate -invert-grep -regexp-ignore-case -no-patch -source -relative-date"
+    "-no-decorate -invert-grep -regexp-ignore-case -no-patch -source -relative-date"
 )
 
 PROGRAMS: Final[dict[str, Looks]] = {
@@ -105,7 +107,7 @@ PROGRAMS: Final[dict[str, Looks]] = {
     "jq": _l("rcnSeMs", "-raw-output -compact-output -sort-keys -exit-status -slurp", pattern=True),
     "ps": _l("efaux", "", words=False),
     "uptime": _l(words=False),
-    "xxd": _l("l:s:g:c:pu", ""),
+    "xxd": _l("u"),  # its options aren't bunched as others' are; a second word is its output: below
     "od": _l("cxA:t:N:j:", ""),
     "strings": _l("an:", "-all"),
 }  # fmt: skip
@@ -131,7 +133,7 @@ GIT: Final[dict[str, Looks]] = {
     "grep": _l("inwIlLcEFGPhHe:A:B:C:pW", _GREP, pattern=True),
     "branch": _l("arv", "-list -all -remotes -verbose -show-current -merged -no-merged -sort= -no-color -color "
                  "-column -ignore-case", words=False),
-    "tag": _l("ln:", "-list -sort= -column -ignore-case", words=False),
+    "tag": _l("ln", "-list -sort= -column -ignore-case", words=False),
     "remote": _l("v", "-verbose", words=False),
     "stash": _l(words=False),
     "worktree": _l(words=False),
@@ -166,15 +168,16 @@ def _part_looks(part: Part) -> bool:
     looks = PROGRAMS.get(name)
     if looks is None or (name == "cd" and (len(words) != 1 or words[0].startswith("-"))):
         return False
-    if name == "uniq" and sum(not w.startswith("-") for w in words) > 1:
+    if name == "jq" and any(_JQ_REACHES.search(word) for word in words):
         return False
     if name == "echo":
         return not any(word.startswith("~") for word in words)
-    return _fits(looks, words, free=name in ("tr", "which", "basename", "dirname"))
+    most = 1 if name in _SECOND_IS_OUTPUT else None
+    return _fits(looks, words, free=name in ("tr", "which", "basename", "dirname"), most=most)
 
 
-def _fits(looks: Looks, words: Sequence[str], *, free: bool = False) -> bool:
-    """Whether all options are listed and all paths lie inside the folder."""
+def _fits(looks: Looks, words: Sequence[str], *, free: bool = False, most: int | None = None) -> bool:
+    """Whether all options are listed and all paths, at most `most`, lie inside the folder."""
     pattern, at, ended = looks.pattern, 0, False
     positional: list[str] = []
     while at < len(words):
@@ -194,6 +197,8 @@ def _fits(looks: Looks, words: Sequence[str], *, free: bool = False) -> bool:
             if takes and not equals and name not in looks.long:
                 value = words[at] if at < len(words) else ""
                 at += 1
+                if _may_be_option(value):
+                    return False
             if name == "-regexp":
                 pattern = False
             elif value and not _inside(value):
@@ -206,7 +211,7 @@ def _fits(looks: Looks, words: Sequence[str], *, free: bool = False) -> bool:
             at += used
     if pattern and positional:
         positional.pop(0)
-    if positional and not looks.words:
+    if positional and (not looks.words or (most is not None and len(positional) > most)):
         return False
     return free or all(_inside(word) for word in positional)
 
@@ -220,15 +225,22 @@ def _short(looks: Looks, word: str, after: Sequence[str]) -> tuple[int, bool]:
         if looks.short[place + 1 : place + 2] == ":":
             inline = word[i + 1 :]
             value = inline or (after[0] if after else "")
+            if not inline and _may_be_option(value):
+                return -1, False
             if letter not in "eSG" and not _inside(value):
                 return -1, False
             return (0 if inline else 1), letter == "e"
     return 0, False
 
 
+def _may_be_option(value: str) -> bool:
+    """A value that stands alone and looks like an option: where a program takes it for one, it is no value."""
+    return value.startswith("-") and value != "-" and not _NUMBER.match(value)
+
+
 def _inside(word: str) -> bool:
     """A path, revision or value that can't name a place outside the folder, nor one where secrets lie."""
-    if word.startswith(("/", "~")) or "\\" in word or "\n" in word or is_secret(word):
+    if word.startswith(("/", "~")) or "\\" in word or "\n" in word or is_secret(word) or matches_secret(word):
         return False
     for piece in (word, word.partition(":")[2], word.rpartition("=")[2], word.rpartition(",")[2]):
         if piece.startswith(("/", "~")) or posixpath.normpath(piece or ".").split("/")[0] == "..":
@@ -258,7 +270,7 @@ def _git(words: Sequence[str]) -> bool:
             rest = rest[1:]
     if name == "shortlog" and not any(not w.startswith("-") for w in rest):
         return False  # without a revision it may read its input
-    if name in ("branch", "tag") and ("--list" in rest or "-l" in rest):
+    if name in ("branch", "tag") and rest[:1] in (["--list"], ["-l"]):
         looks = Looks(looks.short + "l", looks.long, words=True)
     return _fits(looks, rest)
 

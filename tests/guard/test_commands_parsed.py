@@ -19,7 +19,8 @@ LOOKS = [
     "ls -la src", "cat README.md", "grep -rn 'foo bar' src", "grep -rn /api src", "rg -n foo", "rg --glob '*.py' foo",
     "find . -name '*.py'", "find src -type f", "sed -n 1,20p a.py", "head -20 a.txt", "tail -n 5 a.log", "pwd",
     "git status && git log -5 | head", "cd src && ls", "sort a | uniq -c", "echo hi", "wc -l src/*.py",
-    "'ls' 2>x" and "ls",
+    "'ls' 2>x" and "ls", "find . \\( -name a -o -name b \\) -print", "grep -rn 'a\\|b' src", 'grep "a\\.b" x', "uniq a",
+    "xxd a", "jq .environment a", "tail -n -5 a", "cat src/*", "git branch --list 'x*'", "head -n 3 docs/r*.md",
 ]  # fmt: skip
 
 DOES_NOT_PASS = [
@@ -49,6 +50,17 @@ DOES_NOT_PASS = [
     "cat /etc/passwd", "cat ~/x", "cat ../x", "cat a/../../x", "cd ..", "cd", "cd -", "cat .env", "cat ~/.ssh/id_rsa",
     "cat sub/.aws/credentials", "grep -f /etc/passwd x", "grep x --include=/etc x", "ls -I /etc",
     "touch x", "rm x", "", "   ", "((", "'", "ls \\",
+    # a word more is where the output goes
+    "cat a | uniq - Makefile", "uniq -c - out", "uniq -- a -b", "xxd a Makefile", "xxd - out", "xxd -pc x y",
+    # an option that may stand without a value doesn't swallow the next
+    "git diff -U --output=x", "git diff --unified --output=x", "git tag -n -d v1 -- -l", "git branch --sort --list x",
+    # words the shell parts otherwise than the parser
+    "find . \\ -name -delete", "find . 'x'\\ -name -delete", "cat .en\\\nv", "cat } }", "git log } }",
+    # patterns that the shell fills in with places of secrets
+    "cat .e*", "cat .en?", "cat .[e]nv", "cat sub/.e*", "cat .*", "head -n 1 id_*", "cat certs/*.pem", "cat ?env",
+    # the environment, and files by their names
+    "jq -n env", "jq -n '$ENV'", "jq -n 'import \"/etc/x\" as $x; $x'", "jq 'include \"x\" {search:\"/etc\"}; .' a",
+    "git log --show-signature",
 ]  # fmt: skip
 
 
