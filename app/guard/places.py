@@ -29,7 +29,7 @@ _RUNS_FOLDERS: Final = frozenset(
 )
 _RUNS_PARTS: Final = (".github/workflows", ".github/actions", ".forgejo/workflows", ".gitea/workflows")
 _RUNS_NAMES: Final = frozenset(
-    """.gitconfig .gitmodules .gitattributes .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .zshrc .zshenv
+    """head .gitconfig .gitmodules .gitattributes .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .zshrc .zshenv
     .zprofile .zlogin .profile .inputrc .ripgreprc .mcp.json .envrc .npmrc .yarnrc .yarnrc.yml .pypirc .vimrc .exrc
     .nvimrc .gdbinit .lldbinit .tmux.conf .screenrc .editorconfig .pre-commit-config.yaml .lefthook.yml lefthook.yml
     .gitlab-ci.yml .travis.yml .drone.yml .appveyor.yml appveyor.yml azure-pipelines.yml bitbucket-pipelines.yml
@@ -38,6 +38,8 @@ _RUNS_NAMES: Final = frozenset(
     build.rs build.gradle build.gradle.kts pom.xml cmakelists.txt dockerfile containerfile docker-compose.yml
     docker-compose.yaml compose.yml compose.yaml procfile vagrantfile crontab deno.json turbo.json nx.json project.json
     gulpfile.js gruntfile.js webpack.config.js vite.config.js vite.config.ts jest.config.js babel.config.js
+    mise.toml .mise.toml .tool-versions .dir-locals.el .rprofile .irbrc .pryrc .pdbrc .bazelrc .nvim.lua .lvimrc
+    pytest.ini .eslintrc.js .eslintrc.cjs eslint.config.js .pnpmfile.cjs meson.build sconstruct wscript
     agents.md claude.md gemini.md .cursorrules .windsurfrules shoal.toml .shoal.toml settings.toml""".split()
 )
 _RUNS_ENDS: Final = (".desktop", ".service", ".timer", ".plist", ".pth", ".code-workspace", ".sublime-project")

@@ -36,6 +36,11 @@ TOOLCHAINS: Final = (  # of a home that is hidden, what is shown read-only: prog
 RUN_BY_OTHERS: Final = (  # of the project: read by programs that run what stands in them, so never written here
     ".git/hooks", ".git/config", ".vscode", ".idea", ".mcp.json",
 )  # fmt: skip
+NO_HIDDEN_REPOSITORY: Final = {  # files named HEAD, config, objects and refs make a folder one, and git runs what they say
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "safe.bareRepository",
+    "GIT_CONFIG_VALUE_0": "explicit",
+}
 SYSTEM_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 EMPTIED: Final = ("/tmp", "/var/tmp", "/run", "/home", "/root")
 
@@ -209,6 +214,7 @@ class Sandbox:
             "PAGER": "cat",
             "GIT_PAGER": "cat",
             "GIT_TERMINAL_PROMPT": "0",
+            **NO_HIDDEN_REPOSITORY,
         }
         for name in self.passed:
             if name in self.environ and name not in self.never_passed:
