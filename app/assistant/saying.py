@@ -55,7 +55,8 @@ class Saying:
         """Keep the text so far each second or 2 KB, until cancelled."""
         while True:
             try:
-                await asyncio.wait_for(self._due.wait(), LIVE_TEXT_SECONDS)
+                async with asyncio.timeout(LIVE_TEXT_SECONDS):  # not wait_for, which may swallow a cancel
+                    await self._due.wait()
             except TimeoutError:
                 pass  # a second went by
             self._due.clear()
