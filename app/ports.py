@@ -81,6 +81,7 @@ class ModelRequest:
     tools: tuple[ToolSpec, ...] = ()
     max_tokens: int | None = None
     chat: str = ""  # for the offline assistant and scripted wires only; never sent
+    must_call: bool = False  # words alone are no answer: one of the tools has to be called
 
 
 @dataclass(frozen=True, slots=True)

@@ -328,6 +328,7 @@ EXPLORE_SEARCH_BYTES: Final = 12 * 1024
 EXPLORE_READ_BYTES: Final = 20 * 1024
 EXPLORE_REPORT_BYTES: Final = 6 * 1024
 EXPLORE_RETRIES: Final = 1
+EXPLORE_OUTPUT_TOKENS: Final = 8_000  # of one answer of the engine
 EXPLORE_INDEX_SECONDS: Final = 1.0  # waited for the index, once
 EXPLORE_CHATS: Final = 8  # of one search
 EXPLORE_READ_LINES: Final = 12

@@ -74,7 +74,8 @@ def model(at: Endpoint, client: httpx2.AsyncClient) -> Model[Any]:
 
 async def stream(at: Endpoint, client: httpx2.AsyncClient, request: ModelRequest) -> AsyncGenerator[StepEvent, None]:
     """One request: words as they come, then the whole calls; closes the connection when it is closed."""
-    params = ModelRequestParameters(function_tools=[definition(tool) for tool in request.tools], allow_text_output=True)
+    tools = [definition(tool) for tool in request.tools]
+    params = ModelRequestParameters(function_tools=tools, allow_text_output=not (request.must_call and tools))
     history = [converted(one) for one in rounds(request.messages)]
     if request.system.strip():
         for message in history:

@@ -16,7 +16,13 @@ from app.history.explorer.runner import SYSTEM, ModelDriver, explore
 from app.ports import ModelRequest, WireError
 from app.providers.scripted import call
 from store import events as ev
-from store.limits import EXPLORE_CALLS, EXPLORE_OBSERVED_BYTES, EXPLORE_REPORT_BYTES, EXPLORE_STEPS
+from store.limits import (
+    EXPLORE_CALLS,
+    EXPLORE_OBSERVED_BYTES,
+    EXPLORE_OUTPUT_TOKENS,
+    EXPLORE_REPORT_BYTES,
+    EXPLORE_STEPS,
+)
 from store.log import Batch
 from tests.explorer.kit import ASKING, ENGINE, Kit
 from tests.explorer.planted import OTHER, Planted
@@ -71,6 +77,8 @@ async def test_exactly_three_tools_and_only_the_report_in_the_last_step(kit: Kit
     assert names[:-1] == [["search_chats", "read_chat", "submit_report"]] * (EXPLORE_STEPS - 1)
     assert names[-1] == ["submit_report"] and len(names) == EXPLORE_STEPS
     assert kit.wire.requests[0].system == SYSTEM
+    assert [r.must_call for r in kit.wire.requests] == [False] * (EXPLORE_STEPS - 1) + [True]
+    assert {r.max_tokens for r in kit.wire.requests} == {EXPLORE_OUTPUT_TOKENS}
 
 
 async def test_a_report_with_evidence_of_the_host(kit: Kit) -> None:

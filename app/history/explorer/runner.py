@@ -24,7 +24,7 @@ from app.ports import (
     Wire,
     WireError,
 )
-from store.limits import EXPLORE_ARGS_CHARS, EXPLORE_RETRIES, EXPLORE_STEPS
+from store.limits import EXPLORE_ARGS_CHARS, EXPLORE_OUTPUT_TOKENS, EXPLORE_RETRIES, EXPLORE_STEPS
 
 log = logging.getLogger("shoal.explorer")
 
@@ -90,7 +90,15 @@ class ModelDriver:
                 messages.append(ToolReturn(call.id, call.name, given))
 
     async def _ask(self, messages: Sequence[Message], child: Child, *, last: bool) -> tuple[str, list[ToolCall]]:
-        request = ModelRequest(self.model, SYSTEM, tuple(messages), specs(last=last), chat="explorer")
+        request = ModelRequest(
+            self.model,
+            SYSTEM,
+            tuple(messages),
+            specs(last=last),
+            max_tokens=EXPLORE_OUTPUT_TOKENS,
+            chat="explorer",
+            must_call=last,
+        )
         text = ""
         calls: list[ToolCall] = []
         stream = self.wire.stream(request)
