@@ -219,7 +219,8 @@ def _next_row(old: AnyRow | None, key: str, stored: ev.Stored) -> AnyRow | None:
             if isinstance(old, ToolRow):
                 return replace(old, status=e.status, output=e.output, duration_ms=e.duration_ms)
             if old is None and e.name and e.status != "success":
-                return ToolRow(key, at, seq, e.name, e.name, None, e.output, e.status, e.duration_ms)
+                label = e.name.replace("_", " ").capitalize()  # it never began, so nobody gave it words
+                return ToolRow(key, at, seq, e.name, label, None, e.output, e.status, e.duration_ms)
             return old
         case ev.ChatsLooked() as e:
             return LookRow(key, at, seq, e.action, e.query, bool(e.close), e.chats)

@@ -14,7 +14,7 @@ from store import events as ev
 from store.batch import Batch, Page
 from store.events import Event, Stored
 from store.log import Store
-from store.rows import AnyRow, fold
+from store.rows import AnyRow, ToolRow, fold
 from tests.store.store_makers import any_event
 
 
@@ -149,3 +149,11 @@ def test_a_long_chat_opens_and_pages_in_milliseconds(tmp_path: Path) -> None:
 @pytest.mark.soak
 def test_a_chat_of_200_000_events_opens_and_pages_in_milliseconds(tmp_path: Path) -> None:
     _opens_quickly(_long_chat(tmp_path, 200_000), 200_000, tmp_path)
+
+
+def test_a_call_that_was_refused_before_it_began_is_named_in_plain_words() -> None:
+    rows: dict[str, AnyRow] = {}
+    refused = ev.ToolFinished(call_id="t1", status="error", output="The person said no.", name="run_command")
+    assert fold(rows, Stored(1, "c", 0, 5, refused)) == "t1"
+    row = rows["t1"]
+    assert isinstance(row, ToolRow) and (row.name, row.label) == ("run_command", "Run command")
