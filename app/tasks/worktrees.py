@@ -58,7 +58,13 @@ async def _git(folder: str, *args: str) -> tuple[int, str]:
             stderr=asyncio.subprocess.STDOUT,
             env={name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ},
         )
-        out, _ = await asyncio.wait_for(proc.communicate(), SECONDS)
+        try:
+            async with asyncio.timeout(SECONDS):
+                out, _ = await proc.communicate()
+        finally:
+            if proc.returncode is None:
+                proc.kill()  # it hangs, or nobody waits for it any more
+                await proc.wait()
     except (OSError, TimeoutError) as error:
         return 1, type(error).__name__
     return proc.returncode or 0, out.decode("utf-8", "replace").strip()

@@ -374,6 +374,20 @@ async def test_without_a_repository_a_worktree_is_refused_in_words(tmp_path: Pat
         assert chats.results(here) == [NO_REPOSITORY] and chats.store.kept(KeptTask) == []
 
 
+async def test_a_git_that_hangs_is_ended_and_said_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from app.tasks import worktrees
+
+    hangs = tmp_path / "bin" / "git"
+    hangs.parent.mkdir()
+    hangs.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 60\n")
+    hangs.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{hangs.parent}:/usr/bin:/bin")
+    monkeypatch.setattr(worktrees, "SECONDS", 0.5)
+    made = await worktrees.Worktrees(tmp_path / "trees").make(str(tmp_path), "k_1")
+    assert made == worktrees.NO_REPOSITORY
+    assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
+
+
 async def test_a_task_whose_model_cannot_be_had_fails_once(tmp_path: Path) -> None:
     async with open_chats(tmp_path) as chats:
         here = await chats.new("Main", start(model="scripted:nobody"), ["ok"])
