@@ -10,6 +10,7 @@ from typing import Final
 
 from app.guard import addresses, reasons, risk
 from app.guard.commands import Parsed, parse
+from app.guard.counts import Counts
 from app.guard.permissions import key_of
 from app.guard.places import runs_or_configures
 from app.guard.readonly import read_only
@@ -46,6 +47,7 @@ class Situation:
     folder: str = ""  # the chat's work folder
     home: str = ""
     own: tuple[str, ...] = ()  # Shoal's own folders
+    counts: Counts = field(default_factory=Counts)
 
     @property
     def read_outside(self) -> bool:
@@ -135,13 +137,15 @@ def _refused(call: _Call) -> str | None:
     paths = (*facts.paths, *facts.outside)
     if call.found.own or any(within(p.casefold(), own.casefold()) for p in paths for own in now.own):
         return reasons.OWN
-    return reasons.PLAN if facts.effect == "write" and now.mode == "plan" else None
+    if facts.effect == "write" and now.mode == "plan":
+        return reasons.PLAN
+    return now.counts.refusal()
 
 
 def _asks(call: _Call) -> Verdict:
     facts, now = call.facts, call.now
-    if call.found.whole is not None:
-        return _question(call, call.found.whole.words, worst=call.found.whole, once=True)
+    if (asked := _in_every_mode(call)) is not None:
+        return asked
     if facts.consent:
         return _unless_allowed(call, "do something that always asks")
     if now.mode == "full" and not _asks_in_full(call):
@@ -157,6 +161,16 @@ def _asks(call: _Call) -> Verdict:
     if facts.family == "password" and facts.effect == "write":
         return _unless_allowed(call, "use a password")
     return _by_risk(call)
+
+
+def _in_every_mode(call: _Call) -> Question | None:
+    """What no mode lifts but a card: everything of somewhere deleted at once, or too much of one thing."""
+    if call.found.whole is not None:
+        return _question(call, call.found.whole.words, worst=call.found.whole, once=True)
+    if (many := call.now.counts.question()) is None:
+        return None
+    asked = _question(call, "go on doing so", worst=call.found.worst(), once=True)
+    return replace(asked, detail=f"{many} {asked.detail}".strip())
 
 
 def _outside_in_full(call: _Call) -> Verdict:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
 from app.guard import permissions, reasons
 from app.guard.commands import parse
-from app.guard.judge import Allowed, Question, Refused, Situation, Verdict, judge
+from app.guard.counts import MESSAGE_TOOL, Counts, of_turn
+from app.guard.judge import Question, Refused, Situation, Verdict, judge
 from app.ports import CallFacts, TurnContext
 from app.tools.base import Allow, Ask, Refuse, Tool, facts_of
 from store.events import PermissionRequested, Stored, TurnStarted, UserMessage
 from store.ids import PERMISSION, new_id
-from store.limits import JUDGED_AT_ONCE_CHARS, LEAD_UP_MESSAGES
+from store.limits import JUDGED_AT_ONCE_CHARS, LEAD_UP_MESSAGES, MESSAGES_WITHIN_MS
 from store.log import Store
+from store.together import SentMessage
 
 log = logging.getLogger("shoal.guard")
 
@@ -32,12 +34,16 @@ class Told(Protocol):
     async def allowed(self, chat: str, key: str) -> bool:
         """Whether the person said "Always allow" of it."""
 
+    async def counts(self, ctx: TurnContext, facts: CallFacts, given: Mapping[str, Any]) -> Counts:
+        """What the call adds to: of its turn, and of the chat's day."""
+
 
 class ToldByLog:
     """`Told` from the store: only `user.message` events of the person, never what was carried in."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._clock = store.clock
 
     async def read(self, ctx: TurnContext) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Read anew at each question; a turn that the person didn't start has no lead-up."""
@@ -47,6 +53,24 @@ class ToldByLog:
     async def allowed(self, chat: str, key: str) -> bool:
         """Looked up anew each time, so that it holds after a restart and ends with the chat."""
         return bool(await self._store.read(self._store.state, chat, permissions.state_key(key)) == key)
+
+    async def counts(self, ctx: TurnContext, facts: CallFacts, given: Mapping[str, Any]) -> Counts:
+        """Counted anew from the log and the sent messages at each call that may write, so that a restart forgets none.
+
+        A reply that a restart broke begins to count its own again; the messages of the day go on.
+        """
+        if facts.effect != "write":
+            return Counts()
+        return await self._store.read(self._counted, ctx, facts, given)
+
+    def _counted(self, ctx: TurnContext, facts: CallFacts, given: Mapping[str, Any]) -> Counts:
+        sent = 0
+        if facts.name == MESSAGE_TOOL:
+            since = self._clock.now_ms() - MESSAGES_WITHIN_MS
+            found = self._store.kept(SentMessage, "sender=? AND at>?", ctx.chat, since)
+            sent = sum(not one.stop for one in found)  # the reason of a stop is no message
+        turn = [stored.event for stored in self._store.since_turn(ctx.chat)]
+        return of_turn(turn, facts.name, given, facts.command, sent)
 
 
 class GuardGate:
@@ -69,7 +93,7 @@ class GuardGate:
         """What is to happen with the call. What can't be judged isn't run."""
         try:
             facts = await facts_of(tool, args, ctx)
-            verdict = await self._verdict(facts, ctx)
+            verdict = await self._verdict(facts, ctx, args.model_dump(mode="json", exclude_unset=True))
         except Exception as error:
             log.error("no verdict on %s in %s: %s", tool.name, ctx.chat, type(error).__name__, exc_info=error)
             return Refuse(reasons.NO_FACTS)
@@ -80,9 +104,17 @@ class GuardGate:
                 return Ask(self._request(facts, verdict, args, call_id), verdict.key, verdict.full_allows)
         return Allow()
 
-    async def _verdict(self, facts: CallFacts, ctx: TurnContext) -> Allowed | Refused | Question:
+    async def _verdict(self, facts: CallFacts, ctx: TurnContext, given: Mapping[str, Any]) -> Verdict:
+        counts = Counts() if self._told is None else await self._told.counts(ctx, facts, given)
         now = Situation(
-            ctx.mode, ctx.taints, ctx.origin, ctx.attended, folder=ctx.folder, home=self._home, own=self._own
+            ctx.mode,
+            ctx.taints,
+            ctx.origin,
+            ctx.attended,
+            folder=ctx.folder,
+            home=self._home,
+            own=self._own,
+            counts=counts,
         )
         verdict = await _judged(facts, now)
         if not isinstance(verdict, Question) or self._told is None:
