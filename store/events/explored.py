@@ -15,7 +15,10 @@ ExploreAction = Literal["answer_from_report", "read_targets", "ask_user", "no_re
 
 
 class Evidence(Part):
-    """One quoted passage; every field is the host's own. `start`: where in the message it begins, in characters."""
+    """One quoted passage; every field is the host's own.
+
+    `start` and `end`: where in the message it lies, in characters of the filtered text (its white space is collapsed).
+    """
 
     chat: str
     title: str
@@ -24,6 +27,7 @@ class Evidence(Part):
     at: int | None = None  # epoch ms
     excerpt: str = ""  # filtered
     start: int = 0
+    end: int | None = None
     cut: bool = False  # the message goes on beyond the passage
     summary: bool = False  # it is a chat's summary of itself
     name: str | None = None

@@ -121,6 +121,10 @@ def test_the_passage_is_where_the_words_are_and_never_the_messages_beginning() -
     text = "We spoke of many things. " * 60 + "For auth we chose sessions, HERON-7. " + "And more was said. " * 60
     start, end = passage(text, stems("auth sessions"))
     assert "HERON-7" in text[start:end] and start > 1_000
+    made = Registry(str)
+    made.begin("auth sessions")
+    e = made.evidence(made.observe(ChatSummary("c_1"), Line("m_1", "you", 1, text)))
+    assert (e.start, e.end) == (start, end) and e.excerpt == " ".join(text[start:end].split()) and e.cut
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])

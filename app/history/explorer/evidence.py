@@ -116,6 +116,7 @@ class Registry:
             at=candidate.at,
             excerpt=excerpt,
             start=start,
+            end=end,
             cut=start > 0 or end < len(candidate.text),
             summary=candidate.summary,
             name=candidate.name,
