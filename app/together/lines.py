@@ -57,7 +57,8 @@ def notes(
             continue  # on another computer: nothing there can be the same file
         title, chat = line_name(other.chat.title), other.chat.id
         both = [path for path in dict.fromkeys(me.files) if path in other.files and path not in said.files]
-        twins = [p for p in me.files if p not in said.files and p not in both and p in worktree_twins(me, other)]
+        again = worktree_twins(me, other) if set(me.files) - said.files and other.files else set()
+        twins = [p for p in me.files if p in again and p not in said.files and p not in both]
         for path, where in [*((p, "") for p in both), *((p, ELSEWHERE) for p in twins)]:
             said.files.add(path)
             lines.append(BOTH.format(title=title, chat=chat, file=shown(path, me.chat), where=where))
