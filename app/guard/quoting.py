@@ -12,6 +12,8 @@ TAGS = (
     "chat-message",
     "chat-reply",
     "web-page",
+    "web-results",
+    "process-output",
     "forwarded",
     "someone-else",
     "summary",

@@ -36,7 +36,7 @@ TOOLCHAINS: Final = (  # of a home that is hidden, what is shown read-only: prog
 RUN_BY_OTHERS: Final = (  # of the project: read by programs that run what stands in them, so never written here
     ".git/hooks", ".git/config", ".vscode", ".idea", ".mcp.json",
 )  # fmt: skip
-NO_HIDDEN_REPOSITORY: Final = {  # files named HEAD, config, objects and refs make a folder one, and git runs what they say
+NO_HIDDEN_REPOSITORY: Final = {  # HEAD, config, objects and refs make any folder one, and git runs what they say
     "GIT_CONFIG_COUNT": "1",
     "GIT_CONFIG_KEY_0": "safe.bareRepository",
     "GIT_CONFIG_VALUE_0": "explicit",
