@@ -13,7 +13,7 @@ from app.cli import FAILED, USAGE
 from app.cli.context import Context, clock_of, opened
 from app.cli.failures import CliError, say
 from app.commands import CommandError, NewChat
-from store.limits import EXPLORER_QUERY_CHARS, IMPORT_INDEX_SECONDS, TITLE_WORDS_CHARS
+from store.limits import ASK_INDEX_SECONDS, EXPLORER_QUERY_CHARS, TITLE_WORDS_CHARS
 from store.text import safe_text
 
 
@@ -48,7 +48,7 @@ async def _explored(context: Context, query: str, folder: str) -> dict[str, Any]
     for notice in services.store.notices:
         say(notice)
     try:
-        await services.search.caught_up(IMPORT_INDEX_SECONDS)
+        await services.search.caught_up(ASK_INDEX_SECONDS)  # what is missing then is said in the report
         made = await services.session.do(NewChat(title=query[:TITLE_WORDS_CHARS], folder=folder))
         return await services.explorer.by_hand(made["chat"], query)
     except CommandError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from app.guard import secrets
 from app.guard.judge import Allowed, Question, Situation, judge
 from app.history.explorer.entitlement import FREE_MODEL, NO_ENGINE, NO_PLAN, Entitlements
 from app.history.explorer.tool import EXPLORER_PROMPT, ExploreArgs, ExploreChatHistory
@@ -17,6 +19,7 @@ from app.paths import Home
 from app.ports import CallFacts, TurnContext
 from app.providers.scripted import ScriptedWire, ScriptedWires
 from app.services import build
+from app.session.activity import Activity
 from app.settings import Settings
 from store import events as ev
 from store.clock import ManualClock
@@ -169,6 +172,11 @@ async def test_a_chat_explores_reads_on_and_is_marked(tmp_path: Path) -> None:
             refused.value.code == "not-allowed"
             and 'explore_chat_history = "never"' in (tmp_path / "settings.toml").read_text()
         )
+        page = await Activity(services.store, secrets.clean).page(None, "looks")
+        assert [(e.words, e.note) for e in page.entries if e.chat == chat] == [
+            ("Explored your history for “login sessions”", "complete"),
+            ("Explored your history for “What did we decide about the login?”", states[-1]),
+        ]
         runs = services.store.states_under("explore/")
         assert len(runs) == 2 and "login" not in str(runs) and "HERON" not in str(runs)
     finally:
@@ -201,5 +209,38 @@ async def test_old_looks_still_draw_after_the_surface_has_changed(tmp_path: Path
             fold(rows, stored)
         looks = [row for row in rows.values() if isinstance(row, LookRow)]
         assert [(row.action, row.chats[0].title) for row in looks] == [("search", "Auth"), ("read", "Auth")]
+    finally:
+        await services.close()
+
+
+async def test_stopping_the_reply_stops_its_exploration_and_no_late_card_comes(tmp_path: Path) -> None:
+    from app import commands as cmd
+    from app.providers.scripted import call
+
+    engine = ScriptedWire([[60.0, "never"]])
+    main = ScriptedWire([[call("explore_chat_history", {"query": "login?"}, "t_a")], ["Too late."]])
+    wires = ScriptedWires({"scripted:x": main, "scripted:e": engine})
+    services = await build(Home(tmp_path), settings(engine="scripted:e"), ManualClock(), wires=wires)
+    try:
+        chat = (await services.session.do(cmd.NewChat(title="Now", folder="/w")))["chat"]
+        await services.session.do(cmd.Send(chat=chat, text="what was it?"))
+        async with asyncio.timeout(10):
+            while not engine.requests:
+                await asyncio.sleep(0.01)
+        await services.session.do(cmd.Stop(chat=chat))
+        await services.session.settle()
+
+        def states() -> list[str]:
+            events = [s.event for s in services.store.events(chat=chat)]
+            return [e.state for e in events if isinstance(e, ev.HistoryExplored)]
+
+        async with asyncio.timeout(10):
+            while states() != ["pending", "cancelled"]:
+                await asyncio.sleep(0.01)
+        assert engine.closed == 1 and len(main.requests) == 1
+        await asyncio.sleep(0.1)
+        assert states() == ["pending", "cancelled"] and services.store.states("exploring") == {}
+        (told,) = services.store.states_under("explore/").values()
+        assert told["state"] == "cancelled"
     finally:
         await services.close()

@@ -43,6 +43,7 @@ UNIT: dict[str, Tests] = {
     "Abort and orphan-stream cleanup; no late completion after cancellation": [
         (RUN, "test_a_cancelled_run_leaves_no_stream_and_a_card_that_says_so"),
         (RUN, "test_cancelled_at_any_moment_no_card_stays_pending"),
+        (SURFACE, "test_stopping_the_reply_stops_its_exploration_and_no_late_card_comes"),
     ],
     "Provider failure before observations versus deterministic fallback after observations": [
         (RUN, "test_a_failure_with_something_seen_is_evidence_only_and_with_nothing_an_error"),
