@@ -9,15 +9,18 @@ import re
 from typing import Any
 
 from app.providers.offline.intent import PAST, Intent
-from app.providers.offline.titles import Named, Titles, at_start
+from app.providers.offline.titles import Named, Titles, anywhere, at_start
 
 _I = re.IGNORECASE
 _IS = re.IGNORECASE | re.DOTALL
 _TASK_TITLE_WORDS, _TASK_TITLE_CHARS = 8, 80
 
 _REMEMBER = re.compile(
-    r"(?:remember|don't forget|do not forget|keep in mind|bear in mind|make a note|take a note|note down|note to self"
-    r"|note for later|note|memori[sz]e|save this|for the record)\b\s*(?:for later|for me)?"
+    r"(?:(?:always )?remember|don'?t (?:ever )?forget|(?:do not|never) forget|(?:keep|bear) in mind"
+    r"|(?:make|take|keep) (?:a|another) (?:mental |quick )?note|note down|note to self"
+    r"|note for later|note|memori[sz]e|save this|for the record|for (?:future|later) reference"
+    r"|(?:jot|write) down(?=\s*(?:that\b|:))|(?:just )?(?:so )?you(?: remember(?=\s*[:,])| know(?=\s*:)))"
+    r"\b\s*(?:for later|for me)?"
     r"\s*(?:that\b|this\s*:|:|,|-|–|—)?\s*(\S.*)",
     _IS,
 )
@@ -55,8 +58,9 @@ def recall(asked: str, titles: Titles) -> Intent | None:
 _TASK = re.compile(
     r"(?:(?:run|do|start|try|handle|work on)(?: this| that| it| the following)?,? (?:as|in|on) (?:a |the )?"
     r"background(?: task)?"
-    r"|in the background|as a background task|background(?: task)?\s*:"
-    r"|(?:start|run|make|create|launch|begin) (?:a |another |the )?(?:new )?background (?:task|job)"
+    r"|(?:(?:while|whilst) [^,]{1,60},\s*)?in the background|as a background task|background(?: task)?\s*:"
+    r"|(?:start|run|make|create|launch|begin|do|open|add|kick off|set (?:up|off)|spin up|fire off)"
+    r" (?:a |an |another |the )?(?:new )?(?:background (?:task|job)|(?:task|job) in the background)"
     r"(?: to| that| for| which)?)"
     r"[\s,:;–—-]*(?:please\b|pls\b)?[\s,:;–—-]*(\S.*)",
     _IS,
@@ -64,7 +68,9 @@ _TASK = re.compile(
 _TASK_AMID = re.compile(
     r"((?:check|look|search|find|watch|compare|sort|test|build|run|do|go)\b.*?),?\s+in the background,?\s+(\S.*)", _IS
 )
-_TASK_AFTER = re.compile(r"(\S+\s.*?)[,\s]+in the background(?: please)?[.!]?", _IS)
+_TASK_AFTER = re.compile(
+    r"(\S+\s.*?)[,\s]+in the background(?: please)?(?:,?\s+(?:while|whilst|until|till|so)\b.*)?[.!]?", _IS
+)
 
 
 def task(asked: str, titles: Titles) -> Intent | None:
@@ -92,11 +98,18 @@ _WAIT_TIME = re.compile(
     _IS,
 )
 _WAIT_HEAD = re.compile(
-    r"(?:wait|hold on|hang on|hold)\s+(?:for|until|till|on)\s+"
-    r"|(?:let me know|tell me|ping me|notify me|remind me|say so|go on|carry on|continue)\s+"
-    r"(?:when|once|as soon as|after)\s+"
+    r"(?:wait|hold on|hang on|hold off|hold|sit tight)\s+(?:for|until|till|on)\s+"
+    r"|(?:don'?t|do not)\s+(?:\w+\s+){1,4}?(?:until|till|before)\s+"
+    r"|(?:let me know|(?:tell|ping|notify|remind|alert|nudge|text|message|buzz|wake) me|say so|shout"
+    r"|(?:give|drop|send) me a (?:\w+[ -]?){1,2}|(?:come|get) back(?: to me)?|go on|carry on|continue)\s+"
+    r"(?:when|once|as soon as|after|the moment)\s+"
     r"|(?:once|when|as soon as|after)\s+(?=.+\b(?:finish\w*|done|ends?|stops?|stopped|ready|complete\w*)\b[\s,]+"
     r"(?:let|tell|ping|notify|say|go|carry|continue|then|please|do|start|run))",
+    _I,
+)
+_IS_OVER = re.compile(
+    r"(?:'s|\s+(?:is|are|has|have|gets))?(?:\s+(?:all|been|fully|finally))?"
+    r"\s+(?:done|over|ready|finish\w*|end(?:s|ed)|stop(?:s|ped)|complete\w*|through)\b",
     _I,
 )
 _NUMBERS = {
@@ -117,13 +130,13 @@ def wait(asked: str, titles: Titles) -> Intent | None:
     if not (head := _WAIT_HEAD.match(asked)):
         return None
     rest = asked[head.end() :]
-    if named := at_start(rest, titles):
+    if named := at_start(rest, titles, _IS_OVER):
         return Intent("wait", "wait_for", {"kind": "chat", "chat": named.chat}, named=named)
     return Intent("unknown-chat", about=rest) if _says_chat(rest) else None
 
 
 _STOP = re.compile(
-    r"(?:stop|halt|cancel|abort|kill|end|interrupt|pause)\s+(?:what(?:ever)?\s+)?"
+    r"(?:(?P<sure>stop|halt|abort|kill|interrupt|pause)|cancel|end|call off|shut down)\s+(?:what(?:ever)?\s+)?"
     r"(?:the reply (?:in|of)\s+|working (?:on|in)\s+)?",
     _I,
 )
@@ -132,19 +145,28 @@ _STOP_END = re.compile(
     r"(?:'s reply|\s+(?:is doing|now|right now|please|immediately|until|because|since|as|it|for)\b|\s*[,.!:;–—-]|\s*$)",
     _I,
 )
+_STOP_BARE = re.compile(r"\s*(?:[,.!;–—]|$|\s(?:please|now|right now)\b)", _I)
+_STOP_IT = re.compile(
+    r"(.+?)\s*[,.;!:–—-]\s*(?:(?:so|and|please|just|you can|then)\s+)*"
+    r"(?:stop|halt|cancel|abort|kill|end|pause)\s+(?:it|that|that one|this one)\b[\s.!]*(?:(?:please|now)[\s.!]*)*",
+    _IS,
+)
 _STOP_FILLER = re.compile(r"(?:'s reply|is doing|now|right now|please|because|since|as|[\s,.!:–—-])+", _I)
 
 
 def stop(asked: str, titles: Titles) -> Intent | None:
-    """ "Stop X", "make X stop"."""
+    """ "Stop X", "make X stop", "I don't need X any more, stop it"."""
     if match := _MAKE_STOP.fullmatch(asked):
         rest, named = match.group(1), at_start(match.group(1), titles)
         if named and not rest[named.end :].strip(" .!"):
             return _stopping(named, "")
     if not (match := _STOP.match(asked)):
-        return None
+        told = _STOP_IT.fullmatch(asked)
+        named = anywhere(told.group(1), titles) if told else None
+        return _stopping(named, told.group(1)) if told and named else None
     rest = asked[match.end() :]
-    if named := at_start(rest, titles):
+    # "Cancel the dinner" may be said of a dinner; "stop the deploy" of nothing but the chat.
+    if named := at_start(rest, titles, _STOP_BARE if match.group("sure") else None):
         after = rest[named.end :]
         if not _STOP_END.match(after):
             return None  # "cancel the dinner reservation" isn't about a chat called “Dinner”
@@ -159,12 +181,17 @@ def _stopping(named: Named, why: str) -> Intent:
 
 
 _MESSAGE = re.compile(
-    r"(?:tell|message|ask|inform|notify|remind|let|write to|text|send (?:a |this |the )?(?:message )?to"
+    r"(?:tell|message|ask|inform|notify|remind|let|write to|text|mention to|explain to"
+    r"|(?:give|send|drop)(?=\s.*\s(?:a (?:quick |short )?(?:note|line|message|heads[- ]?up|shout)\b|word\b))"
+    r"|(?:send|drop|leave|write) (?:a |this |the )?(?:quick |short )?(?:(?:message|note|line|word) )?(?:to|for)"
     r"|pass (?:this|it|that)?\s*(?:on )?to|forward (?:this|it|that) to|say to|reply to|answer)\s+(?=\S)",
     _I,
 )
 _LINK_WORDS = re.compile(
-    r"[\"”'»]?\s*(?:[:,–—-]\s*)?(?:know\b\s*)?(?:(?:that|to)\s+|about it\s*[:,-]\s*)?(?:[:–—-]\s*)?", _I
+    r"[\"”'»]?\s*(?:[:,–—-]\s*)?"
+    r"(?:know\b\s*|(?:a (?:quick |short )?(?:note|line|message|heads[- ]?up|shout)|word)\b\s*)?"
+    r"(?:(?:that|to|saying(?: that)?)\s+|about it\s*[:,-]\s*)?(?:[:–—-]\s*)?",
+    _I,
 )
 
 _ADDRESSED = re.compile(

@@ -19,8 +19,14 @@ _HELP = re.compile(
     re.IGNORECASE,
 )
 _CONNECT = re.compile(
-    r"\b(?:connect|set ?up|configure|add|use|switch to|enable|install|choose|change|select)\b.{0,40}"
-    r"\b(?:model|models|llm|api key|openai|anthropic|claude|gemini|ollama|gpt\S*|provider)\b",
+    r"\b(?:connect|set ?up|configure|add|use|switch to|enable|install|choose|change|select|hook|link|plug"
+    r"|(?:sign|log)(?: me| us)? (?:up|in|into))\b.{0,40}"
+    r"\b(?:model|models|llms?|api[ -]?keys?|openai|anthropic|claude|gemini|ollama|chatgpt|gpt\S*|mistral|llama"
+    r"|lm studio|openrouter|deepseek|provider)\b"
+    r"|\b(?:where|how|can|could|may|need|want|have|got)\b.{0,30}\b(?:put|enter|paste|type|get|need|have|got)\b"
+    r".{0,20}\bapi[ -]?keys?\b"
+    r"|\b(?:what|which) (?:(?:ai|language|other) )?(?:models?|llms?|ais|providers?)\b.{0,12}"
+    r"\b(?:can (?:i|we|you)|could (?:i|we)|do you|(?:are|is) (?:there|supported|available)|works?\b)",
     re.IGNORECASE,
 )
 
@@ -43,10 +49,16 @@ _OTHER = word_set(
     test testing there friend mate buddy nevermind undo forget minute second sec moment"""
 )
 _CHATTER = _THANKS | _GREETING | _OTHER
+_PRAISE = re.compile(
+    r"(?:thanks|thank you|thx|cheers|ta)\b[^?,.!;]{0,25}[,.!;–—-]+\s*"
+    r"(?:you're|you are|you(?:'ve)? \w+ed|that's|that (?:is|was|helped)|this (?:is|was)|it's|it (?:is|was|helped))"
+    r"\b[^?]{0,40}",
+    re.IGNORECASE,
+)
 _QUESTIONS = word_set("what when where who which how did have why")
 
 _STYLE = re.compile(
-    r"(?:stop|quit|avoid|don't|do not|never|no more)\s+"
+    r"(?:stop|quit|avoid|don'?t|do not|never|no more)\s+"
     r"(?:\w+ing\b|us(?:e|ing)\b|be(?:ing)?\b|do(?:ing)?\b|that\b|it\b|this\b)"
     r"|(?:keep|make)\s+(?:your|it|them|the|all)\s+(?:\w+\s+){0,2}"
     r"(?:short|brief|simple|concise|long|longer|shorter|polite)\b"
@@ -56,9 +68,12 @@ _STYLE = re.compile(
     re.IGNORECASE,
 )
 _WRITE = re.compile(
+    r"(?:help me (?:to )?|try to )?"
     r"(?:write|translate|draft|compose|rewrite|rephrase|generate|create|code|implement|calculate|compute|draw|sing"
     r"|play|convert|improve|proofread|refactor|debug|build|design|invent|imagine|pretend|brainstorm|explain|teach"
-    r"|tell me a (?:joke|story|fact)|make (?:me|up|a|an)|give me (?:a|an|some|ideas)|suggest|recommend|paraphrase"
+    r"|tell me a (?:joke|story|fact)|make (?:me|up|a|an)|come up with|think (?:of|up)|put together"
+    r"|give me (?:a|an|some|ideas)\b(?! (?:quick |short |brief )?(?:recap|summary|overview|status|update|rundown))"
+    r"|suggest|recommend|paraphrase"
     r"|fix)\b",
     re.IGNORECASE,
 )
@@ -86,6 +101,8 @@ def small_talk(plain: str, asked: str) -> Intent | None:
         topics = distinctive(plain)
         if all(topic.lower() in _CHATTER for topic in topics):
             return _chatter(words)
+    if _PRAISE.fullmatch(plain):
+        return Intent("thanks")
     if _STYLE.match(asked):
         return Intent("manners")
     if _WRITE.match(asked) and not PAST.search(asked):

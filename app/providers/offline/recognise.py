@@ -37,24 +37,44 @@ def recognise(text: str, titles: Titles = (), today: dt.date | None = None) -> I
     asked = _PLEASE_AT_END.sub("", without_opener(plain))
     if intent := manners.about_itself(asked):
         return intent
+    wish = _wish(plain, asked)
+    if intent := commands.remember(wish, titles) or commands.recall(asked, titles) or commands.task(wish, titles):
+        return intent
     for reading in (
-        commands.remember,
-        commands.recall,
-        commands.task,
         commands.wait,
         commands.stop,
         commands.message,
         _list,
+        _read,
     ):
         if intent := reading(asked, titles):
             return intent
     return manners.small_talk(plain, asked) or _past(asked or plain, text, titles, today)
 
 
+_REQUEST = re.compile(r"\b(?:can|could|would|will) you\b", _I)
+_THAT_THING = re.compile(r"that (?!my\b|our\b|i\b|we\b)(?:\S+ ){1,3}(?:we|i|you)\b", _I)
+_RECALLS = re.compile(r"remember\b(?!\s*(?:that\b|:))", _I)
+
+
+def _wish(plain: str, asked: str) -> str:
+    """A request without its question mark ("can you make a note that …?"), but not "can you remember the name …?"."""
+    opener = plain[: len(plain) - len(asked)] if plain.endswith(asked) else plain
+    if not asked.endswith("?") or not _REQUEST.search(opener):
+        return asked
+    if _RECALLS.match(asked) or _THAT_THING.match(asked.partition(" ")[2]):
+        return asked
+    return asked.rstrip(" ?")
+
+
 _ANCHOR = word_set("chats conversations columns threads chat column conversation everyone everybody")
 _BUSY = word_set("running working busy active streaming")
 _DOING = _ANCHOR | word_set("list doing status going open needs waiting")
-_ASKING = word_set("else anything which who anyone")
+_ASKING = word_set("else anything which who who's whos anyone any")
+_OF_CHATS = word_set("ones who who's whos everything everyone all")  # with what is asked of chats, only they are meant
+_STATE = word_set("status overview doing going update")
+_ENDED = word_set("finished done idle ready stuck")
+_WHICH = word_set("which who who's whos anyone")
 _LISTING = (
     _DOING
     | _BUSY
@@ -65,6 +85,8 @@ _LISTING = (
         asking question permission attention them with"""
     )
     | _ASKING
+    | _OF_CHATS
+    | word_set("quick short brief update already so far yet run along coming getting hows been")
 )
 _IS_IT_DOING = re.compile(
     r"\W*(?:what(?:'s| is)?|how(?:'s| is)?|is)\W+"
@@ -73,7 +95,13 @@ _IS_IT_DOING = re.compile(
 )
 
 
-_OVER = r"\s*(?:still )?(?:finished|finish|ended|done|ready|running|working|busy|stopped|idle)(?: yet| now)?\W*"
+_OVER = re.compile(
+    r"\s*(?:(?:still|already|all|nearly|almost) )?(?:finished|finish|ended|done|ready|running|working|busy|stopped|idle"
+    r"|stuck|going|doing|up to|waiting|(?:getting|coming|going|moving) (?:on|along|ahead))"
+    r"(?: (?:yet|now|right now|already|with it|on it|so far))?\W*$",
+    _I,
+)
+_STATE_OF = re.compile(r"(?:is|has|did|(?:what|how)(?:'s|s| is| has| did))\s+", _I)
 
 
 def _list(asked: str, titles: Titles) -> Intent | None:
@@ -81,11 +109,13 @@ def _list(asked: str, titles: Titles) -> Intent | None:
     if words and all(word in _LISTING for word in words):
         busy = any(word in _BUSY for word in words)
         anchored = len(words) > 1 and any(word in _ANCHOR for word in words) and any(word in _DOING for word in words)
-        if anchored or (busy and any(word in _ASKING for word in words)):
+        asks = any(word in _STATE for word in words) or (set(words) & _ENDED and set(words) & _WHICH)
+        of_chats = len(words) > 1 and any(word in _OF_CHATS for word in words) and asks
+        if anchored or of_chats or (busy and any(word in _ASKING for word in words)):
             return Intent("list", "list_chats", {"which": "working" if busy else "all"})
-    still = re.match(r"(?:is|has|did)\s+", asked, _I)
-    named = at_start(asked[still.end() :], titles) if still else None
-    if named and re.fullmatch(_OVER, asked[still.end() + named.end :] if still else "", _I):
+    still = _STATE_OF.match(asked)
+    named = at_start(asked[still.end() :], titles, _OVER) if still else None
+    if still and named and _OVER.fullmatch(asked[still.end() + named.end :]):
         return Intent("list", "list_chats", {"which": "all"}, named=named)
     if named := anywhere(asked, titles):
         rest = f"{asked[: named.start]} {asked[named.end :]}".lower()
@@ -94,10 +124,35 @@ def _list(asked: str, titles: Titles) -> Intent | None:
     return None
 
 
+_SHOW = re.compile(
+    r"(?:read|show|open|pull up|bring up|summari[sz]e|recap)\s+(?:me |us )?(?:out )?"
+    r"|(?:catch me up on|fill me in on|what's in|what is in|have a look at|look at)\s+"
+    r"|(?:give me |show me )?(?:the |a )?(?:quick |short |brief )?"
+    r"(?:gist|summary|recap|overview|rundown|essence|contents?)\s+(?:of|from|on)\s+",
+    _I,
+)
+_THAT_IS_ALL = re.compile(r"[\s.!?]*$")
+
+
+def _read(asked: str, titles: Titles) -> Intent | None:
+    """ "Read me the kitchen one", "the gist of “Budget”"."""
+    if not (head := _SHOW.match(asked)):
+        return None
+    named = at_start(asked[head.end() :], titles)
+    if named is None or not _THAT_IS_ALL.match(asked[head.end() + named.end :]):
+        return None
+    # "Show me dinner" may be about any dinner; "the dinner", "“Dinner”" and a title of several words are the chat.
+    if named.whole and named.end == len(named.title) and " " not in named.title:
+        return None
+    return Intent("read", "read_chat", {"chat": named.chat}, named.title, named=named)
+
+
 _READING = word_set(
     """end ended ends ending start started begin began begun stop stopped leave left off open read go continue catch
     caught happened happen happening recap whats about use same way do copy like me show point part where said words
-    exactly chat again from quote status latest progress far along news"""
+    exactly chat again from quote status latest progress far along news gist pull
+    pulled bring brought follow approach method manner essence rundown overview recap skim basis based reuse apply
+    repeat pretty main points"""
 )
 
 

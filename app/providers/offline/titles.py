@@ -2,6 +2,8 @@
 
 Chats are often titled by their first words, so a title in a sentence may be the topic and nothing else. It counts as
 named only when "chat" or quotes stand beside it, or a word that takes a chat before it ("in Lisbon trip", "open …").
+After a command also "one" stands for a chat ("the kitchen one"), and a part of a title where the command ends ("is the
+deploy done?"): those count only when one title fits and no other.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import lru_cache
 
 from app.providers.offline.words import straight
@@ -19,6 +22,8 @@ Titles = Sequence[tuple[str, str]]  # (chat id, title), newest first
 _LOOKED_AT = 2_000  # characters of a sentence in which a title is looked for
 _WORD = re.compile(r"[^\W_]+(?:['&+#._-][^\W_]+)*", re.UNICODE)
 _CHAT_WORD = r"(?:chat|conversation|thread|column)s?\b"
+_ONE = r"one\b(?!\s+(?:more|of|thing|day|time)\b)"
+_TYPO_CHARS, _TYPO_SHARE = 6, 0.85  # a shorter word a letter off is another word ("Paris", "parts")
 _TAKES_A_CHAT = re.compile(
     r"(?:\b(?:in|inside|within|from|open|read|reopen|see)|\b(?:end|start|beginning|rest) of"
     r"|\b(?:what|how)(?:'s| is| are| did))\s+(?:the\s+|my\s+|our\s+)?$",
@@ -50,32 +55,58 @@ def _title_words(title: str) -> tuple[str, ...]:
     return () if words == ("untitled",) else words
 
 
-def at_start(text: str, titles: Titles) -> Named | None:
-    """The chat that `text` begins with ("the Lisbon chat that …", "Fix the login that …")."""
+def at_start(text: str, titles: Titles, until: re.Pattern[str] | None = None) -> Named | None:
+    """The chat that `text` begins with ("the Lisbon chat that …", "Fix the login that …", "the kitchen one").
+
+    `until`: what may follow a bare part of a title ("the deploy" before " is done"); None: a bare part names nothing.
+    """
     lead = re.match(r"(?:(?:the|my|our|to|chat|other)\s+)*[\"“'«]?", straight(text), re.IGNORECASE)
     begin = lead.end() if lead else 0
-    words = _words(text[begin:])
-    # A part of the title counts only with "chat" right after it: "the login chat" is “Fix the login”.
-    ahead = re.match(rf"(.{{1,60}}?)[\"”'»]?\s+{_CHAT_WORD}", text[begin:], re.IGNORECASE | re.DOTALL)
-    part = _telling(ahead.group(1)) if ahead else frozenset()
+    pointed = bool(re.match(r"(?:the|my|our)\s", text, re.IGNORECASE))
+    words = [word for word, _, _ in _words(text[begin:])]
     best: Named | None = None
     for chat, title in titles:
         wanted = _title_words(title)
-        if not wanted:
-            continue
-        if tuple(word for word, _, _ in words[: len(wanted)]) == wanted:
-            found = _closed(text, chat, title, 0, begin + words[len(wanted) - 1][2], whole=True)
-        elif ahead and part and part <= set(wanted):
-            found = Named(chat, title, 0, begin + ahead.end(), whole=False)
-        else:
-            continue
-        if best is None or (found.whole, found.end) > (best.whole, best.end):
-            best = found
-    return best
+        if wanted and tuple(words[: len(wanted)]) == wanted:
+            last = _words(text[begin:])[len(wanted) - 1][2]
+            found = _closed(text, chat, title, 0, begin + last, whole=True, one=pointed)
+            best = found if best is None or found.end > best.end else best
+    return best or _part_at_start(text[begin:], begin, titles, until if pointed else None)
 
 
-def _closed(text: str, chat: str, title: str, start: int, end: int, *, whole: bool) -> Named:
-    after = re.match(rf"[\"”'»]?(?:\s+{_CHAT_WORD})?", text[end:], re.IGNORECASE)
+def _part_at_start(rest: str, begin: int, titles: Titles, until: re.Pattern[str] | None) -> Named | None:
+    """The chat of which `rest` begins with a part of the title, with "chat", "one" or `until` right after it."""
+    kinds = [(rf"[\"”'»]?\s+{_CHAT_WORD}", True), (rf"[\"”'»]?\s+{_ONE}", False)]
+    if until is not None:
+        kinds.append((rf"(?={until.pattern})", False))
+    for after, said_chat in kinds:
+        ahead = re.match(rf"(.{{1,60}}?){after}", rest, re.IGNORECASE | re.DOTALL)
+        part = _telling(ahead.group(1)) if ahead else frozenset()
+        if not ahead or not part:
+            continue
+        fitting = [(chat, title) for chat, title in titles if part <= set(_title_words(title))]
+        if said_chat and not fitting:
+            alike = [(chat, title) for chat, title in titles if _alike(part, _title_words(title))]
+            fitting = alike if len(alike) == 1 else []
+        if fitting and (said_chat or len(fitting) == 1):
+            return Named(*fitting[0], 0, begin + ahead.end(), whole=False)
+    return None
+
+
+def _alike(part: frozenset[str], title: tuple[str, ...]) -> bool:
+    """Whether the words of a part are the title's, longer ones perhaps a letter off ("loggin")."""
+    return bool(title) and all(word in title or any(_letter_off(word, other) for other in title) for word in part)
+
+
+def _letter_off(word: str, other: str) -> bool:
+    if len(word) < _TYPO_CHARS or abs(len(word) - len(other)) > 1 or word[:1] != other[:1]:
+        return False
+    return SequenceMatcher(None, word, other).ratio() >= _TYPO_SHARE
+
+
+def _closed(text: str, chat: str, title: str, start: int, end: int, *, whole: bool, one: bool = False) -> Named:
+    noun = rf"{_CHAT_WORD}|{_ONE}" if one else _CHAT_WORD
+    after = re.match(rf"[\"”'»]?(?:\s+(?:{noun}))?", text[end:], re.IGNORECASE)
     return Named(chat, title, start, end + (after.end() if after else 0), whole)
 
 
