@@ -10,6 +10,7 @@ from typing import Any, Final
 from app.aio import TaskSet
 from app.commands import CommandError, DecideTask
 from app.guard.quoting import fence, host_line
+from app.guard.taint import new_sources
 from app.ports import ChatPort, Joining, Start, Turn
 from app.tasks import room
 from app.tasks.arranging import Arranger
@@ -103,8 +104,13 @@ class Tasks:
         now = self.get(command.task)
         return {"state": now.state if now else "stopped", "last_id": last_id}
 
-    async def act(self, task: KeptTask, action: str, instructions: str = "") -> str | None:
-        """Stop, retry, resume, continue or start now; the sentence where it can't be."""
+    async def act(
+        self, task: KeptTask, action: str, instructions: str = "", taints: Sequence[ev.TaintSource] = ()
+    ) -> str | None:
+        """Stop, retry, resume, continue or start now; the sentence where it can't be.
+
+        `taints`: what the chat that asks has read, which its words carry on.
+        """
         going = task.state in GOING
         match action:
             case "stop" if going:
@@ -117,12 +123,12 @@ class Tasks:
             case "continue" if not instructions.strip():
                 return NEEDS_WORDS
             case "retry" | "resume" | "continue" if not going:
-                await self._again(task, action, self._clean(instructions))
+                await self._again(task, action, self._clean(instructions), taints)
                 return None
         words = {"stop": "stopped", "start-now": "started", "continue": "continued", "retry": "tried again"}
         return NOT_NOW.format(action=words.get(action, "resumed"), state=task.state)
 
-    async def _again(self, task: KeptTask, how: str, more: str) -> None:
+    async def _again(self, task: KeptTask, how: str, more: str, taints: Sequence[ev.TaintSource]) -> None:
         async with self.records.lock:
             self.records.since[task.id] = self._clock.steady()
             begun = any(isinstance(s.event, ev.StepStarted) for s in self._store.since_turn(task.chat))
@@ -134,7 +140,10 @@ class Tasks:
                 "summary": "",
                 "ended_at": None,
             }
-            await self.records.put(replace(task, state="queued"), begin=begin, added=more, **fresh)
+            own = self._store.summary(task.chat)
+            marks = new_sources(own.taints if own else (), taints)
+            first = [(task.chat, ev.Taint(source=mark)) for mark in marks]
+            await self.records.put(replace(task, state="queued"), more=first, begin=begin, added=more, **fresh)
         await self.arrange()
 
     async def stop(self, task: KeptTask) -> None:

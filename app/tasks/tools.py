@@ -250,7 +250,7 @@ class TaskControl(_TaskTool):
         task = self._mine(args.id, ctx)
         if task is None:
             return ToolOutcome(NOT_STARTED_HERE, ok=False)
-        refused = await self._tasks.act(task, args.action, args.instructions)
+        refused = await self._tasks.act(task, args.action, args.instructions, ctx.taints or ())
         if refused is not None:
             return ToolOutcome(refused, ok=False)
         now = self._tasks.get(task.id)

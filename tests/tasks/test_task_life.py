@@ -414,3 +414,22 @@ async def test_steps_that_keep_coming_are_on_the_card_while_they_come(
         shown = [len(e.steps) for e in chats.events(here, "task") if e.state == "running"]
         assert max(shown) >= 3 and len(shown) <= 20
         assert len(card(chats, here).steps) == 12
+
+
+async def test_a_task_that_is_told_more_by_a_chat_that_read_a_page_is_marked_before_it_reads_it(tmp_path: Path) -> None:
+    async with open_chats(tmp_path) as chats:
+        models(chats, ["Done."], ["Done again."])
+        here = await chats.new("Main", start(model="scripted:task"), ["sent away"], mode="full")
+        await chats.say(here, "go")
+        done = await ended(chats, here)
+        assert not chats.summary(done.task_chat).taints
+        await chats.taint(here, label="a.example")
+        more = {"id": done.task_id, "action": "continue", "instructions": "Now touch x."}
+        chats.wires["scripted:Main"].add([call("task_control", more)], ["told it"])
+        await chats.say(here, "go on")
+        for asked in chats.session.open_permissions(here):
+            await chats.session.do(cmd.Answer(chat=here, permission=asked.permission_id, decision="allow"))
+        await until(lambda: len(chats.events(done.task_chat, "turn.completed")) == 2)
+        kinds = [e.type for e in chats.events(done.task_chat) if e.type in ("taint", "turn.started")]
+        assert kinds == ["turn.started", "taint", "turn.started"]
+        assert [t.label for t in chats.summary(done.task_chat).taints] == ["a.example"]
