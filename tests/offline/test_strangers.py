@@ -1,4 +1,9 @@
-"""The offline assistant with strangers: prompts written by someone who had not seen the recogniser."""
+"""The offline assistant with strangers: prompts written by someone who had not seen the recogniser.
+
+`strangers.jsonl` was written blind: 114 of 161 right then, and the recogniser was mended by kinds with it in view.
+`strangers2.jsonl` was written after that by the same hand, measured once (49 of 60, 82 %) and never tuned to: it is the
+honest figure, below the nine of ten wanted. Its bar here only keeps it from falling.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,10 @@ from typing import Any
 
 import pytest
 
+from app.ports import AssistantMessage, Message, ModelRequest, PersonMessage, ToolReturn, ToolSpec
+from app.providers.offline import OfflineWire
 from app.providers.offline.recognise import recognise
+from store.clock import ManualClock
 
 HERE = Path(__file__).parent
 TODAY = dt.date(2026, 11, 30)
@@ -19,6 +27,9 @@ TODAY = dt.date(2026, 11, 30)
 def prompts(name: str) -> list[dict[str, Any]]:
     """The prompts of one file, in its order."""
     return [json.loads(line) for line in (HERE / name).read_text("utf-8").splitlines()]
+
+
+ALL = prompts("strangers.jsonl") + prompts("strangers2.jsonl")
 
 
 def miss(prompt: dict[str, Any]) -> str | None:
@@ -35,13 +46,47 @@ def miss(prompt: dict[str, Any]) -> str | None:
     return f"{prompt['prompt']!r}: wanted {prompt['tool']}, was {intent.tool} {args}"
 
 
-@pytest.mark.parametrize(("name", "least"), [("strangers.jsonl", 160)])
-def test_nine_of_ten_prompts_of_strangers_get_the_right_tool_words_and_chat(name: str, least: int) -> None:
+def missed_of(name: str) -> list[str]:
+    """The misses of a file, printed with the share that was right."""
     asked = prompts(name)
-    assert len(asked) >= least
     missed = [words for words in map(miss, asked) if words]
     print(f"\n{name}: {len(asked) - len(missed)} of {len(asked)} right\n" + "\n".join(missed))
-    assert len(missed) <= len(asked) // 10
+    return missed
+
+
+def test_nine_of_ten_prompts_of_strangers_get_the_right_tool_words_and_chat() -> None:
+    assert len(prompts("strangers.jsonl")) >= 160
+    assert len(missed_of("strangers.jsonl")) <= len(prompts("strangers.jsonl")) // 10
+
+
+def test_the_prompts_never_tuned_to_get_no_worse_than_when_they_were_measured() -> None:
+    assert len(prompts("strangers2.jsonl")) == 60
+    assert len(missed_of("strangers2.jsonl")) <= 11
+
+
+@pytest.mark.parametrize("prompt", ALL, ids=lambda prompt: str(prompt["prompt"])[:40])
+def test_a_prompt_read_wrongly_never_acts_on_a_chat(prompt: dict[str, Any]) -> None:
+    if miss(prompt):
+        tool = recognise(prompt["prompt"], [(t, t) for t in prompt["titles"]], TODAY).tool
+        assert tool in (None, "search_chats", "read_chat", "list_chats")
+
+
+@pytest.mark.parametrize(
+    "asked", [*(p["prompt"] for p in ALL if p["tool"] == "search_chats"), "xqzt blorf", "Ünfug 42 !!"]
+)
+def test_with_nothing_found_the_answer_says_so_and_quotes_nothing(asked: str) -> None:
+    wire = OfflineWire(lambda: (), lambda: (), ManualClock(), ids=lambda: "t_1")
+    tools = (ToolSpec("search_chats", "", {}), ToolSpec("read_chat", "", {}))
+    messages: list[Message] = [PersonMessage(asked, asked)]
+    queries = ""
+    for _ in range(4):
+        step = wire.step(ModelRequest("offline", "system", tuple(messages), tools, chat="c_me"))
+        if isinstance(step, str):
+            break
+        queries += f" {json.loads(step.args).get('query', '')}"
+        messages += [AssistantMessage("", (step,)), ToolReturn(step.id, step.name, '{"chats": [], "total": 0}')]
+    assert isinstance(step, str) and queries
+    assert re.search(r"\b(?:nothing|not found|found no|no chat)\b", step, re.IGNORECASE) and "\n- “" not in step
 
 
 TITLES = [
