@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from app.assistant.closing import closing, spent, total
 from app.ports import Start
+from app.tools.changes import Made
 from store import events as ev
 from store.log import Batch, Change, Store
 from store.models import ChatSummary
@@ -80,8 +82,11 @@ class Resumes:
         return list(self._store.states(RESUME))
 
 
-async def recover_chat(store: Store, chat: str) -> bool:
-    """Close what is open in one chat whose turn doesn't run; whether something was."""
+async def recover_chat(store: Store, chat: str, made: Made = ((), ())) -> bool:
+    """Close what is open in one chat whose turn doesn't run; whether something was.
+
+    `made`: what the broken-off command changed, which is written before its turn's end.
+    """
     summary = store.summary(chat)
     if summary is None:
         return False
@@ -95,11 +100,15 @@ async def recover_chat(store: Store, chat: str) -> bool:
     resume = resumption(summary, events, batch)
     if resume is not None:
         batch = replace(batch, changes=[*batch.changes, KeepState(chat, RESUME, resume)])
+    if made[0]:
+        *before, end = batch.events
+        changed = Batch.of(chat, *made[0]).events
+        batch = replace(batch, events=[*before, *changed, end], changes=[*batch.changes, *made[1]])
     await store.commit(batch)
     return True
 
 
-async def recover(store: Store) -> list[str]:
-    """Close what is open in every chat; the chats that were."""
+async def recover(store: Store, made: Mapping[str, Made] = MappingProxyType({})) -> list[str]:
+    """Close what is open in every chat, with what was made by its broken-off command; the chats that were."""
     chats = [s.id for s in store.working()] + [text.chat for text in store.live_texts()]
-    return [chat for chat in dict.fromkeys(chats) if await recover_chat(store, chat)]
+    return [chat for chat in dict.fromkeys(chats) if await recover_chat(store, chat, made.get(chat, ((), ())))]

@@ -122,7 +122,9 @@ class Session:
 
     async def start(self) -> list[str]:
         """Close what a kill left open; the chats where something was."""
-        return [] if self._store.readonly else await recovery.recover(self._store)
+        if self._store.readonly:
+            return []
+        return await recovery.recover(self._store, await self._files.recovered() if self._files is not None else {})
 
     def ready(self) -> None:
         """The program is there (the screen is drawn, headless has said so): broken and due replies start now."""

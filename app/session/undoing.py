@@ -8,7 +8,7 @@ from typing import Any, Literal
 from app import commands as cmd
 from app.ports import Turn
 from app.session.desk import Desk
-from app.tools.changes import ChangeTracker
+from app.tools.changes import ChangeTracker, Made
 from app.tools.undo import Undo
 from store.errors import StoreError
 from store.log import Batch
@@ -43,6 +43,14 @@ class FileChanges:
         if self._desk is None:
             return []
         return await self._desk.store.read(self._undo.diffs, chat, change)
+
+    async def recovered(self) -> dict[str, Made]:
+        """What broken-off commands changed, by chat; a start goes well also when that can't be told."""
+        try:
+            return await self._tracker.recovered()
+        except (OSError, StoreError) as error:
+            log.warning("what broken-off commands changed couldn't be told: %s", error)
+            return {}
 
     async def turn_ended(self, turn: Turn) -> None:
         """Write down what changed in the turn without a tool; a turn ends well also when that can't be told."""

@@ -13,18 +13,21 @@ from pathlib import Path
 
 from app.aio import TaskSet
 from app.ports import TurnContext
+from app.tools import pack
 from app.tools.beneath import Place
 from app.tools.bounds import Bounds, folded, within
 from app.tools.files.editing import MOST_DIFFED, counted
 from app.tools.files.kinds import kind_of_all
 from app.tools.shadow import Difference, Shadow
 from store.blobs import KeepBlob
-from store.events import Event, FileChange, FilesChanged, FilesRestored, TurnStarted
+from store.events import Event, FileChange, FilesChanged, FilesRestored, ToolFinished, ToolStarted, TurnStarted
 from store.ids import CHANGE, new_id
 from store.limits import (
+    CHANGE_BEAT_SECONDS,
     CHANGE_FILE_BYTES,
     CHANGE_FOLDERS_HINTED,
     CHANGE_FOLDERS_WATCHED,
+    CHANGE_LATE_SECONDS,
     CHANGE_SET_BYTES,
     CHANGE_SET_FILES,
 )
@@ -45,6 +48,13 @@ class _Call:
     found: dict[str, Difference] = field(default_factory=dict)
     hinted: set[str] = field(default_factory=set)
     watch: asyncio.Task[None] | None = None
+    beat: asyncio.Task[None] | None = None
+
+    def unwatch(self) -> None:
+        """It has ended."""
+        for task in (self.watch, self.beat):
+            if task is not None:
+                task.cancel()
 
 
 @dataclass(slots=True)
@@ -89,6 +99,7 @@ class ChangeTracker:
         shadow = self._shadows.get(root)
         if shadow is not None and not shadow.over:
             call.watch = self._tasks.spawn(_watch(root, shadow.folders, call.hinted))
+            call.beat = self._tasks.spawn(_beat(shadow))
 
     async def after(self, ctx: TurnContext, call_id: str, label: str) -> Made:
         """It has ended: what is different, as one change set."""
@@ -96,8 +107,7 @@ class ChangeTracker:
         if call is None:
             return NOTHING
         try:
-            if call.watch is not None:
-                call.watch.cancel()
+            call.unwatch()
             _add(call.found, await self._scan(call.root, call.hinted))
         finally:
             self._calls.pop((ctx.chat, call_id), None)
@@ -108,8 +118,7 @@ class ChangeTracker:
         call = self._calls.pop((ctx.chat, call_id), None)
         if call is None:
             return
-        if call.watch is not None:
-            call.watch.cancel()
+        call.unwatch()
         rest = self._rests.get(ctx.chat)
         if rest is not None:
             _add(rest.found, call.found.values())
@@ -122,6 +131,36 @@ class ChangeTracker:
         self._take(rest.root, await self._scan(rest.root), rest)
         self._rests.pop(chat, None)
         return await asyncio.to_thread(self._set, chat, None, DURING, rest.found.values(), True)
+
+    async def recovered(self) -> dict[str, Made]:
+        """What commands changed that a kill of Shoal broke off, by chat; asked once, before their turns are closed.
+
+        What changed when nobody watched any more is nobody's, and left out.
+        """
+        return await asyncio.to_thread(self._recovered)
+
+    def _recovered(self) -> dict[str, Made]:
+        out: dict[str, Made] = {}
+        calls = dict(_broken_off(self._store))
+        newest = {kept.root: kept for kept in sorted(pack.left(self._home), key=lambda kept: kept.until)}
+        for chat, (root, started) in calls.items():
+            if root not in newest:
+                continue
+            shadow = Shadow.of(newest[root], self._bounds, self._home)
+            try:
+                found = [d for d in shadow.scan() if not _late(root, d.path, newest[root].until)]
+            finally:
+                shadow.close()
+            mine = folded(root)
+            shared = any(
+                other != chat and (within(mine, folded(there)) or within(folded(there), mine))
+                for other, (there, _) in calls.items()
+            )
+            made = self._set(chat, started.call_id, started.label, found, shared)
+            if made[0]:
+                out[chat] = made
+        pack.clear(self._home)
+        return out
 
     async def close(self) -> None:
         """Stop watching; let the kept contents go."""
@@ -248,6 +287,35 @@ def sha_of(data: bytes | None) -> str | None:
 def _root(folder: str) -> str:
     root = os.path.realpath(folder) if folder else ""
     return root if root and os.path.isdir(root) else ""
+
+
+def _broken_off(store: Store) -> Iterable[tuple[str, tuple[str, ToolStarted]]]:
+    """Every chat whose open turn has a command without a result: its folder, and the call."""
+    for summary in store.working():
+        events = [stored.event for stored in store.since_turn(summary.id)]
+        ended = {e.call_id for e in events if isinstance(e, ToolFinished)}
+        root = _root(summary.folder)
+        for event in events:
+            match event:
+                case ToolStarted(family="command", effect="write", call_id=call_id) if root and call_id not in ended:
+                    yield summary.id, (root, event)
+
+
+def _late(root: str, path: str, until: int) -> bool:
+    """Whether a file was changed, or (as its folder tells) removed, well after Shoal was last there to watch."""
+    place = os.path.join(root, path)
+    while not os.path.lexists(place) and place != root:
+        place = os.path.dirname(place)
+    try:
+        return os.lstat(place).st_ctime_ns > until + int(CHANGE_LATE_SECONDS * 1e9)
+    except OSError:
+        return True
+
+
+async def _beat(shadow: Shadow) -> None:
+    while True:
+        await asyncio.sleep(CHANGE_BEAT_SECONDS)
+        await asyncio.to_thread(shadow.beat)
 
 
 def _add(into: dict[str, Difference], found: Iterable[Difference]) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import os
 import stat
-import tempfile
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from app.tools.bounds import Bounds
 from app.tools.files.atomic import BESIDE
 from app.tools.files.read_file import read_rest
 from app.tools.files.walk import SKIPPED
+from app.tools.pack import Known, Left, Pack, Signature
 from store.limits import CHANGE_FILE_BYTES, CHANGE_FOLDER_BYTES, CHANGE_FOLDER_FILES
 
 BUILT: Final = SKIPPED | {
@@ -25,8 +25,6 @@ BUILT: Final = SKIPPED | {
     ".nuxt", ".turbo", ".parcel-cache", ".svelte-kit", ".cache", ".pytest_cache", ".mypy_cache", ".ruff_cache",
     ".hypothesis", "coverage", "htmlcov", ".nyc_output", "bower_components", ".terraform", "obj", "_build",
 }  # fmt: skip
-
-Signature = tuple[int, int, int, int]  # size, mtime, ctime, inode
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +44,6 @@ class Difference:
 
 
 @dataclass(slots=True)
-class _Known:
-    signature: Signature
-    mode: int
-    sha: bytes
-    start: int
-    size: int
-
-
-@dataclass(slots=True)
 class _Looked:
     """What one look at the folder found, by name and stat only."""
 
@@ -65,7 +54,7 @@ class _Looked:
 
 
 class Shadow:
-    """One folder. Contents lie in a nameless file of Shoal's home, gone with the process; its methods block."""
+    """One folder. Contents lie in a file of Shoal's home, which only a kill leaves there; its methods block."""
 
     def __init__(self, root: str, bounds: Bounds, home: Path) -> None:
         self.root = root
@@ -73,9 +62,9 @@ class Shadow:
         self.folders: list[str] = []
         self._bounds = bounds.within(root)
         self._home = home
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, Known] = {}
         self._apart: set[str] = set()
-        self._pack = tempfile.TemporaryFile(dir=home)  # noqa: SIM115 - lives as long as the shadow
+        self._pack = Pack(home, root)
         self._lock = threading.Lock()
         self._begun = False
 
@@ -83,6 +72,25 @@ class Shadow:
         """Let the kept contents go."""
         with self._lock:
             self._pack.close()
+
+    def beat(self) -> None:
+        """Still watched."""
+        self._pack.beat()
+
+    @classmethod
+    def of(cls, kept: Left, bounds: Bounds, home: Path) -> Shadow:
+        """A folder as a killed run knew it: the first look finds what is different since."""
+        shadow = cls(kept.root, bounds, home)
+        with kept.data.open("rb") as data:
+            for path, known in kept.known.items():
+                data.seek(known.start)
+                content = data.read(known.size)
+                if hashlib.sha256(content).digest() == known.sha:
+                    shadow._keep(path, content, known.signature, known.mode)
+                else:  # its content didn't get to the disk: nothing can be said of it
+                    kept.apart.add(path)
+        shadow._apart, shadow._begun = set(kept.apart), True
+        return shadow
 
     def scan(self, hinted: Iterable[str] = ()) -> list[Difference]:
         """Compare with the last look, and take what is now as known. The first look finds nothing.
@@ -97,13 +105,14 @@ class Shadow:
                 self.over = True
                 self._known.clear()
                 self._apart.clear()
-                self._pack.truncate(0)
+                self._renew()
                 self._begun = False
                 return []
             self.over, self.folders = False, looked.folders
             out = self._compare(looked, set(hinted))
             first, self._begun = not self._begun, True
             self._shrink()
+            self._pack.looked(self._apart)
             return [] if first else out
 
     def note(self, path: str, data: bytes | None) -> None:
@@ -112,7 +121,9 @@ class Shadow:
             if self._pack.closed or not self._begun:
                 return
             if data is None:
-                self._known.pop(path, None)
+                if self._known.pop(path, None) is not None:
+                    self._pack.told(path, None)
+                    self._pack.flush()
                 return
             try:
                 found = os.lstat(os.path.join(self.root, path))
@@ -120,6 +131,7 @@ class Shadow:
                 return
             if len(data) <= CHANGE_FILE_BYTES:
                 self._keep(path, data, _signature(found), stat.S_IMODE(found.st_mode))
+                self._pack.flush()
 
     def _compare(self, looked: _Looked, hinted: set[str]) -> list[Difference]:
         out: list[Difference] = []
@@ -137,8 +149,10 @@ class Shadow:
                 self._keep(path, data, signature, mode)
             else:
                 known.signature, known.mode = signature, mode
+                self._pack.told(path, known)
         for path in [p for p in self._known if p not in looked.files]:
             known = self._known.pop(path)
+            self._pack.told(path, None)
             if path not in looked.apart:
                 out.append(Difference(path, self._kept(known), None, known.mode))
         self._apart = looked.apart
@@ -158,29 +172,32 @@ class Shadow:
         return data if len(data) <= CHANGE_FILE_BYTES else None
 
     def _keep(self, path: str, data: bytes, signature: Signature, mode: int) -> None:
-        start = self._pack.seek(0, os.SEEK_END)
-        self._pack.write(data)
-        self._known[path] = _Known(signature, mode, hashlib.sha256(data).digest(), start, len(data))
+        self._known[path] = self._pack.add(path, data, signature, mode, hashlib.sha256(data).digest())
 
-    def _kept(self, known: _Known) -> bytes:
-        self._pack.seek(known.start)
-        return self._pack.read(known.size)
+    def _kept(self, known: Known) -> bytes:
+        return self._pack.content(known)
 
     def _shrink(self) -> None:
         """Write the kept contents anew when most of the file is no longer needed."""
         needed = sum(known.size for known in self._known.values())
-        if self._pack.seek(0, os.SEEK_END) <= 2 * needed + CHANGE_FOLDER_BYTES // 4:
+        if self._pack.size() <= 2 * needed + CHANGE_FOLDER_BYTES // 4:
             return
-        fresh = tempfile.TemporaryFile(dir=self._home)  # noqa: SIM115 - takes the old one's place
-        for known in self._known.values():
-            data = self._kept(known)
-            known.start = fresh.tell()
-            fresh.write(data)
+        self._renew()
+
+    def _renew(self) -> None:
+        """What is known, in a pack of its own; whole before the old one goes."""
+        fresh = Pack(self._home, self.root)
+        self._known = {
+            path: fresh.add(path, self._kept(known), known.signature, known.mode, known.sha)
+            for path, known in self._known.items()
+        }
+        if self._known:
+            fresh.looked(self._apart)
         self._pack.close()
         self._pack = fresh
 
 
-def _look(root: str, bounds: Bounds, known: dict[str, _Known]) -> _Looked | None:
+def _look(root: str, bounds: Bounds, known: dict[str, Known]) -> _Looked | None:
     """Names and stats below a folder, without links; None past the limits."""
     looked = _Looked()
     todo = [""]
