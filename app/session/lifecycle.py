@@ -70,7 +70,12 @@ def fork(
             model=model if is_import(source) else source.model,
             private=source.private,
         ),
-        ev.ChatForked(from_chat=source.id, from_title=source.title, message_id=message_id),
+        ev.ChatForked(
+            from_chat=source.id,
+            from_title=source.title,
+            message_id=message_id,
+            imported=_imported(source, [s.event for s in events]),
+        ),
     ]
     taints = list(source.taints)
     if is_import(source) and not any(t.kind == "app" for t in taints):
@@ -91,6 +96,14 @@ def fork(
         out.append(NewEvent(chat, event, stored.at))
     out += [NewEvent(chat, event) for event in open_calls([s.event for s in events])]
     return chat, out
+
+
+def _imported(source: ChatSummary, events: Sequence[ev.Event]) -> int:
+    """How many of the messages came out of a file: all of an import's, and what a fork took over from one."""
+    said = sum(isinstance(e, ev.UserMessage) for e in events)
+    if is_import(source):
+        return said
+    return min(said, next((e.imported for e in events if isinstance(e, ev.ChatForked)), 0))
 
 
 def _answered(asked: ev.PermissionRequested, events: Sequence[ev.Stored]) -> bool:

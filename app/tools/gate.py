@@ -14,7 +14,7 @@ from app.guard.counts import MESSAGE_TOOL, Counts, of_turn
 from app.guard.judge import Question, Refused, Situation, Verdict, judge
 from app.ports import CallFacts, TurnContext
 from app.tools.base import Allow, Ask, Refuse, Tool, facts_of
-from store.events import PermissionRequested, Stored, TurnStarted, UserMessage
+from store.events import ChatForked, PermissionRequested, Stored, TurnStarted, UserMessage
 from store.ids import PERMISSION, new_id
 from store.limits import JUDGED_AT_ONCE_CHARS, LEAD_UP_MESSAGES, MESSAGES_WITHIN_MS
 from store.log import Store
@@ -153,11 +153,19 @@ async def _judged(facts: CallFacts, now: Situation) -> Verdict:
 
 
 def words_of(events: Sequence[Stored], turn_id: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The person's words: of the lead-up to a turn (its newest few before it began), and all of them."""
+    """The person's words: of the lead-up to a turn (its newest few before it began), and all of them.
+
+    What came out of an imported file isn't theirs: whoever wrote the file could name a host, or a command, in it.
+    """
     said: list[str] = []
     lead_up: tuple[str, ...] = ()
+    imported = 0
     for stored in events:
         match stored.event:
+            case ChatForked(imported=imported):
+                continue
+            case UserMessage() if imported > 0:
+                imported -= 1
             case UserMessage(author=None, them=False, text=text):
                 said.append(text)
             case TurnStarted() as turn if turn.turn_id == turn_id and turn.trigger in PERSONS_TURNS:

@@ -39,6 +39,7 @@ class ChatForked(Event):
     from_chat: str
     from_title: str = ""
     message_id: str | None = None
+    imported: int = 0  # how many of its first messages came out of a file: nobody knows who wrote those
 
 
 class TitleChanged(Event):
