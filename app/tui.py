@@ -95,7 +95,7 @@ class ShoalApp(Host):
         self.set_timer(COMPLETE_SECONDS, lambda: self.tasks.spawn(self._complete(), "rest"))
 
     async def _complete(self) -> None:
-        """Once the columns are painted: the rest is imported beside the screen and joins; what was left to do begins."""
+        """Once the columns are painted: the rest is imported beside the screen and joins; what was left begins."""
         await asyncio.to_thread(importlib.import_module, "app.extending")
         if self.services is not None and not self._leaving:
             self.services.complete()
