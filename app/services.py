@@ -44,6 +44,7 @@ from app.tools.memory.book import MemoryBook
 from app.tools.memory.build import build_memory
 from app.tools.passwords import UsePassword
 from app.tools.registry import Registry
+from app.tools.second_look import SecondLook
 from app.tools.shell.build import build_shell
 from app.tools.shell.processes import ProcessRegistry
 from app.tools.toolbox import TurnToolbox, context_of
@@ -196,6 +197,8 @@ async def _over(
     inboxes: list[Inbox] = [memory.inbox]
     registry = Registry([*looking, *files, *shell, *web, *remembering])
     guard = gate or GuardGate(ToldByLog(store), clean=clean, home=str(Path.home()), own=own)
+    if gate is None and settings.guard.second_look:
+        guard = SecondLook(guard, wires, settings.guard.second_look, clean=clean, home=str(Path.home()))
     session, tasks = build_session(
         store,
         clock,

@@ -71,6 +71,23 @@ class CommandSettings(Part):
     )
 
 
+class GuardSettings(Part):
+    """The guard that asks before risky steps."""
+
+    second_look: str = Field(
+        "",
+        description="A cheap model, such as openai:NAME, that looks at always-allowed commands once a chat has read "
+        "something from outside; it can only add a question, and gets the command. Empty: none.",
+    )
+
+    @field_validator("second_look")
+    @classmethod
+    def _model(cls, value: str) -> str:
+        if value and (value == "offline" or model_problem(value) is not None):
+            raise ValueError("a model is written openai:NAME, anthropic:NAME or google:NAME; offline can't look")
+        return value
+
+
 class WebSettings(Part):
     """The pages the assistant reads."""
 
@@ -151,6 +168,7 @@ class Settings(Part):
     providers: ProvidersSettings = ProvidersSettings()
     commands: CommandSettings = CommandSettings()
     web: WebSettings = WebSettings()
+    guard: GuardSettings = GuardSettings()
     routines: dict[str, RoutineSettings] = Field({}, description="Prompts on a schedule: [routines.NAME].")
     keys: dict[str, str] = Field({}, description='Keys by what they do: [keys] "search.open" = "ctrl+t"; F1 lists all.')
 
