@@ -10,14 +10,17 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel, Field
 
+from app.guard.secrets import MASK
 from app.ports import ToolOutcome, TurnContext
 from app.tools.beneath import Place, Refused, locate, open_file
 from app.tools.bounds import Bounds
 from app.tools.files.desk import FileArgs, FileTool, Sign, halted, in_thread, refused, short
+from app.tools.files.hiding import KeyBlock, cut
 from app.tools.files.kinds import SAMPLE_BYTES, Kind, kind_of, shown
 from store.limits import (
     CHANGE_FILE_BYTES,
     FILE_CHUNK_BYTES,
+    HIDDEN_MARGIN_CHARS,
     PATH_CHARS,
     READ_FILE_CHARS,
     READ_FILE_LINE_CHARS,
@@ -128,6 +131,7 @@ def take(fd: int, kind: Kind, first: int, limit: int, size: int, stop: Callable[
     out, decoder = Part(first), kind.decoder()
     number, chars, line, more = 1, 0, "", 0  # `more`: characters of a long line that aren't kept
     full = began = False
+    block, hides = KeyBlock(), False  # `hides`: the part begins inside a private key
     until = time.monotonic() + READ_FILE_SECONDS
     left = size
     while True:
@@ -138,26 +142,28 @@ def take(fd: int, kind: Kind, first: int, limit: int, size: int, stop: Callable[
         for i, piece in enumerate(pieces):
             if i:
                 began = False
+                inside = block.holds(line)
+                hides = inside and (hides or number <= first)
                 if number >= first and not full:
-                    chars += _close(out, line, more)
+                    chars += _close(out, MASK if hides else line, more)
                     full = len(out.lines) >= limit or chars >= READ_FILE_CHARS
                 number, line, more = number + 1, "", 0
             if piece:
                 began = True
                 if full:
                     out.more = True
-                elif number >= first:
-                    room = READ_FILE_LINE_CHARS - len(line)
+                else:
+                    room = READ_FILE_LINE_CHARS + HIDDEN_MARGIN_CHARS - len(line)
                     line, more = line + piece[:room], more + max(0, len(piece) - room)
         if not data:
             break
         if stop() or time.monotonic() > until:
             out.more, out.reached = True, number
             if began and number >= first and not full:
-                _close(out, line, more)
+                _close(out, MASK if hides and block.holds(line) else line, more)
             return out
     if began and number >= first and not full:
-        _close(out, line, more)
+        _close(out, MASK if block.holds(line) and (hides or number <= first) else line, more)
     out.lines_all = out.reached = number if began else number - 1
     out.more = out.lines_all >= first + len(out.lines)
     return out
@@ -165,6 +171,8 @@ def take(fd: int, kind: Kind, first: int, limit: int, size: int, stop: Callable[
 
 def _close(part: Part, line: str, more: int) -> int:
     """Keep a line; answers the characters it takes."""
+    more += max(0, len(line) - READ_FILE_LINE_CHARS)
+    line = cut(line, 0, READ_FILE_LINE_CHARS) if more else line
     words = shown(line) + (f" … [Shoal: the line goes on for {more:,} more characters]" if more else "")
     part.lines.append(words)
     return len(words) + 8

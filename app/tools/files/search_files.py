@@ -14,6 +14,7 @@ from app.ports import ToolOutcome, TurnContext
 from app.tools.beneath import Place, Refused, open_file
 from app.tools.bounds import Bounds
 from app.tools.files.desk import FileArgs, FileTool, halted, in_thread, refused, short
+from app.tools.files.hiding import cut, without_keys
 from app.tools.files.kinds import SAMPLE_BYTES, kind_of, shown
 from app.tools.files.list_files import Pattern, from_work, notes, plain
 from app.tools.files.read_file import read_rest
@@ -106,7 +107,7 @@ class SearchFiles(FileTool):
         finally:
             os.close(fd)
         text = data[kind.bom :].decode(kind.encoding, "replace").replace("\r\n", "\n").replace("\r", "\n")
-        yield from matches(finder, text)
+        yield from matches(finder, without_keys(text))
 
 
 def matches(finder: Any, text: str) -> Iterator[tuple[int, str]]:
@@ -132,7 +133,7 @@ def _cut(line: str, at: int) -> str:
     if len(line) <= SEARCH_LINE_CHARS:
         return shown(line)
     start = max(0, min(at - SEARCH_LINE_CHARS // 3, len(line) - SEARCH_LINE_CHARS))
-    part = shown(line[start : start + SEARCH_LINE_CHARS])
+    part = shown(cut(line, start, start + SEARCH_LINE_CHARS))
     return f"{'…' if start else ''}{part}{'…' if start + SEARCH_LINE_CHARS < len(line) else ''}"
 
 
