@@ -51,7 +51,7 @@ def signal_all(pids: list[int], number: int) -> None:
             os.kill(pid, number)
 
 
-def stand_still(pids: list[int], seconds: float = 0.05) -> None:
+def stand_still(pids: list[int], seconds: float = 0.5) -> None:
     """Stop each and wait until it has stopped: one that is inside clone() still makes its child before it stops."""
     signal_all(pids, signal.SIGSTOP)
     ends = time.monotonic() + seconds
