@@ -333,9 +333,8 @@ def _has_gap(node: Any) -> bool:
     """Whether the parser took more than one word of the shell's for one (`} }`)."""
     if node.type == "word":
         return any(char in " \t\n" for char in _source(node))
-    return node.type == "concatenation" and node.end_byte - node.start_byte != sum(
-        child.end_byte - child.start_byte for child in node.children
-    )
+    inside = sum(child.end_byte - child.start_byte for child in node.children)
+    return bool(node.type == "concatenation" and node.end_byte - node.start_byte != inside)
 
 
 def _source(node: Any) -> str:

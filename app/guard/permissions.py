@@ -31,7 +31,9 @@ def key_of(facts: CallFacts, parsed: Parsed | None) -> str | None:
         return json.dumps(["tool", facts.name, host]) if host else None
     if facts.paths or facts.outside:
         return json.dumps(["tool", facts.name, *sorted({*facts.paths, *facts.outside})])
-    return json.dumps(["tool", facts.name, facts.place or facts.summary])
+    if facts.place or facts.family == "history":  # a consent is to the looking, whatever is looked for
+        return json.dumps(["tool", facts.name, facts.place or facts.summary])
+    return json.dumps(["tool", facts.name, facts.summary, facts.preview])  # all that the card showed
 
 
 def state_key(key: str) -> str:
