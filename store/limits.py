@@ -312,6 +312,7 @@ TASK_CURRENT_CHARS: Final = 240
 TASK_SUMMARY_CHARS: Final = 4_000
 TASK_EVENT_SUMMARY_CHARS: Final = 600
 TASK_ERROR_CHARS: Final = 1_000
+TASK_ASKING_CHARS: Final = 600  # of what a task asks; longer is answered in its own chat, where all of it is shown
 TASK_NOTE_CHARS: Final = 300
 TASKS_TOLD: Final = 50
 ROOM_MOST: Final = 12

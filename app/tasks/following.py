@@ -16,7 +16,14 @@ from app.tasks.records import GOING, Records, to_begin
 from store import events as ev
 from store.errors import StoreError
 from store.events.together import TaskState
-from store.limits import TASK_CURRENT_CHARS, TASK_ERROR_CHARS, TASK_NOTE_CHARS, TASK_STEPS, TASK_SUMMARY_CHARS
+from store.limits import (
+    TASK_ASKING_CHARS,
+    TASK_CURRENT_CHARS,
+    TASK_ERROR_CHARS,
+    TASK_NOTE_CHARS,
+    TASK_STEPS,
+    TASK_SUMMARY_CHARS,
+)
 from store.log import batch_of
 from store.models import ChatSummary
 from store.together import KeptTask, Put
@@ -194,8 +201,9 @@ def _asking(events: Sequence[ev.Stored]) -> ev.TaskAsking | None:
         if isinstance(event, ev.PermissionRequested) and event.permission_id not in answered:
             return ev.TaskAsking(
                 permission_id=event.permission_id,
-                summary=event.summary,
+                summary=f"{event.summary}. {event.taint}" if event.taint else event.summary,
                 tool=event.tool_name,
-                preview=event.preview[:600],
+                preview=event.preview[:TASK_ASKING_CHARS],
+                here=len(event.preview) <= TASK_ASKING_CHARS,  # nobody says yes to what isn't shown whole
             )
     return None
