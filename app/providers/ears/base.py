@@ -41,6 +41,11 @@ def table(value: Any) -> Json:
     return value if isinstance(value, dict) else {}
 
 
+def listed(value: Any) -> list[Any]:
+    """A list as it is; anything else counts as an empty one."""
+    return value if isinstance(value, list) else []
+
+
 def part(value: Any, *keys: str) -> Any:
     """A nested value, or None."""
     for key in keys:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from app.providers.ears.base import BaseEar, Json, TextSlot, part, table, tokens
+from app.providers.ears.base import BaseEar, Json, TextSlot, listed, part, table, tokens
 from app.providers.endpoints import Endpoint
 from app.providers.failures import from_stream
 from store import ids
@@ -83,7 +83,7 @@ class ChatEar(BaseEar):
             self.failure = from_stream(self.at, error)
             return None
         self._count(data)
-        choice = next((c for c in data.get("choices") or () if isinstance(c, dict)), None)
+        choice = next((c for c in listed(data.get("choices")) if isinstance(c, dict)), None)
         if choice is None:
             return None  # only usage, or nothing the SDK needs
         raw = choice.get("finish_reason")
@@ -116,7 +116,7 @@ class ChatEar(BaseEar):
         if isinstance(refusal, str) and refusal:  # its words are shown like any others
             content, self.finish = refusal, "filter"
         thought = next((delta[k] for k in ("reasoning", "reasoning_content") if isinstance(delta.get(k), str)), "")
-        calls = [c for c in delta.get("tool_calls") or () if isinstance(c, dict)]
+        calls = [c for c in listed(delta.get("tool_calls")) if isinstance(c, dict)]
         thinking, answer = self._think.feed(content) if isinstance(content, str) and content else ("", "")
         if last or calls:
             more = self._think.end()

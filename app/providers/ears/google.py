@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.providers.ears.base import BaseEar, Json, TextSlot, part, tokens
+from app.providers.ears.base import BaseEar, Json, TextSlot, listed, part, tokens
 from app.providers.endpoints import Endpoint
 from app.providers.failures import from_stream
 from store import ids
@@ -32,13 +32,13 @@ class GoogleEar(BaseEar):
         if part(data, "promptFeedback", "blockReason"):
             self.finish = "filter"
             return None
-        candidate = next((c for c in data.get("candidates") or () if isinstance(c, dict)), None)
+        candidate = next((c for c in listed(data.get("candidates")) if isinstance(c, dict)), None)
         if candidate is None:
             return None
         if raw := candidate.get("finishReason"):
             self.finish = "filter" if raw in self.FILTERS else self.FINISH.get(str(raw), "unknown")
         given = part(candidate, "content", "parts")
-        parts = [p for p in (self._part(p) for p in given or () if isinstance(p, dict)) if p]
+        parts = [p for p in (self._part(p) for p in listed(given) if isinstance(p, dict)) if p]
         self.began = self.began or bool(parts)
         if not parts and not raw:
             return None
