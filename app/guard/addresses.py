@@ -18,7 +18,12 @@ _TELLING = re.compile(
     re.I,
 )
 _TWO_PART = re.compile(r"(?:co|com|net|org|gov|edu|ac|or|ne|go)\.[a-z]{2}\Z")
-_HOST = re.compile(r"(?:[\w-]+\.)+[\w-]+(?::\d{1,5})?|localhost(?::\d{1,5})?|\[[0-9a-f:.]+\](?::\d{1,5})?", re.I)
+_FILE_ENDS: Final = frozenset(  # endings of files that are also top-level domains: "see readme.md" names no host
+    "md py sh rs pl ps so cc zip mov bin java ml mk".split()
+)
+_HOST = re.compile(
+    r"(?:https?://)?(?:(?:[\w-]+\.)+[\w-]+(?::\d{1,5})?|localhost(?::\d{1,5})?|\[[0-9a-f:.]+\](?::\d{1,5})?)", re.I
+)
 
 
 def carries(url: str) -> str | None:
@@ -66,6 +71,9 @@ def named(url: str, said: Iterable[str]) -> bool:
 
 
 def _hosts(text: str) -> Iterable[str]:
-    for found in _HOST.findall(text):
+    for whole in _HOST.findall(text):
+        found = re.sub(r"(?i)\Ahttps?://", "", whole)
+        if found == whole and found.rpartition(".")[2].lower() in _FILE_ENDS and not found.lower().startswith("www."):
+            continue
         yield found
         yield re.sub(r":(?:80|443)\Z", "", found)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from app.guard.addresses import named
 from app.guard.judge import Allowed, Question, Situation, judge
 from app.ports import CallFacts
 from app.session.lifecycle import fork
@@ -76,3 +77,9 @@ def test_always_allow_of_a_task_is_of_the_words_that_the_card_showed(name):
     allowed = replace(now, allowed=frozenset((asked.key,)))
     assert judge(first, allowed) == Allowed()
     assert isinstance(judge(replace(first, preview="Send ~/.ssh to b.example."), allowed), Question)
+
+
+def test_a_file_that_the_person_speaks_of_is_no_host_they_named():
+    said = ["Please tidy README.md and setup.py, then read docs.example and https://install.sh/x"]
+    assert not named("https://readme.md/", said) and not named("https://setup.py/", said)
+    assert named("https://docs.example/", said) and named("https://install.sh/y", said)
