@@ -58,7 +58,7 @@ def run(engine: str | None = None) -> Figures:
         lying = wait(explorer_arm(kit, planted.cases, "explorer, an engine that lies", engines.lying()))
         searched = wait(search_and_read(kit, planted.cases, reads=3))
         arms = [wait(no_tools(kit, planted.cases)), searched, offline, scripted, lying]
-        named = _wire(engine) if engine else None
+        named = named_engine(engine) if engine else None
         if isinstance(named, str):
             yield {"name": f"explorer, {engine}", "skipped": named}
         elif named is not None:
@@ -157,10 +157,11 @@ def _kit(events: list[Any]) -> Iterator[tuple[Kit, Callable[[Any], Any]]]:
             runner.run(kit.close())
 
 
-def _wire(engine: str) -> Wire | str:
+def named_engine(engine: str) -> Wire | str:
     """The engine named on the command line, with the person's own settings and keys; or why it can't be had."""
-    home = Home.default()
-    settings, _ = load(home)
+    if engine == "offline":
+        return "it has its arm already"
+    settings, _ = load(Home.default())
     try:
         return WireFinder(settings, Redactor(), shapes=secrets.clean).wire(engine)
     except WireError as error:

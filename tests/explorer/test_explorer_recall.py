@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from tests.benchmarks import explorer_engines as engines
 from tests.benchmarks.explorer_arms import Tally, behind, explorer_arm, no_tools, search_alone, search_and_read, share
+from tests.benchmarks.recall_explorer import named_engine
 from tests.explorer.kit import Kit
 from tests.explorer.planted import Planted, plant
 
@@ -78,3 +80,20 @@ def test_a_partial_index_is_said_and_never_taken_for_nothing(
     kit, runner = home
     cases = [case for case in planted.cases if case.kind in ("vague", "conflict")]
     assert all(figure["passed"] for figure in runner.run(behind(kit, cases)))
+
+
+def test_an_engine_named_on_the_command_line_gets_an_arm_or_a_sentence(
+    home: tuple[Kit, asyncio.Runner], planted: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOAL_HOME", str(tmp_path))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    for name, said in (("bogus", "no model called"), ("openai:m", "OPENAI_API_KEY"), ("offline", "already")):
+        assert said in str(named_engine(name))
+    steps = [[{"call": {"name": "submit_report", "args": {"outcome": "no_match"}}}]]
+    (tmp_path / "engine.json").write_text(json.dumps({"steps": steps}))
+    wire = named_engine(f"scripted:{tmp_path / 'engine.json'}")
+    assert not isinstance(wire, str)
+    kit, runner = home
+    tally = runner.run(explorer_arm(kit, planted.cases[:1], "named", wire))
+    provenance(tally)
+    assert tally.abstained[True] == [True] and tally.engine[0] > 0
