@@ -7,6 +7,7 @@ from pathlib import Path
 
 from app.guard import secrets
 from app.tools.files.hiding import KeyBlock, cut, without_keys
+from app.tools.shell.output import HeadTail, Ring
 from tests.tools.hands import Hands, put
 
 BODY = [base64.b64encode(bytes((i * 37 + n * 11) % 256 for n in range(48))).decode() for i in range(8)]
@@ -50,3 +51,13 @@ def test_a_cut_line_keeps_what_is_no_secret() -> None:
     assert without_keys("a\nb") == "a\nb" and without_keys(f"a\n{KEY}\nb").count("\n") == f"a\n{KEY}\nb".count("\n")
     block = KeyBlock()
     assert [block.holds(line) for line in ["a", *KEY.split("\n"), "b"]] == [False, False, *[True] * 9, False]
+
+
+def test_the_newest_line_is_filtered_before_it_is_cut():
+    token = "ghp_" + "a1B2c3D4e5" * 4
+    for out in (HeadTail(), Ring()):
+        out.feed(("start\n" + "x" * 190 + " " + token + " end").encode())
+        assert token[:6] not in out.last_line(secrets.clean) and out.last_line(secrets.clean).startswith("xxx")
+    long = Ring()
+    long.feed((token + "y" * 1_500 + " ").encode() * 40)
+    assert "B2c3D4" not in long.last_line(secrets.clean)

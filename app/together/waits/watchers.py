@@ -170,7 +170,7 @@ class ProcessWatcher:
         name = line_name(self._clean(process.command))
         line = matching(text, str(spec["pattern"])) if spec.get("pattern") else None
         if line is None and process.ended is None:
-            last = self._clean(process.out.last_line())  # it stands in a line of Shoal's once the wait gives up
+            last = process.out.last_line(self._clean)  # it stands in a line of Shoal's once the wait gives up
             return Look(status=safe_name(last, WAIT_STATUS_CHARS) if last else "")
         how = (
             f"printed a line that matches “{line_name(str(spec.get('pattern')))}”"

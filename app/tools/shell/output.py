@@ -12,7 +12,8 @@ from store.text import safe_text
 Clean = Callable[[str], str]
 
 _EDGE = COMMAND_MARGIN_BYTES // 4  # never shown beside a cut, whatever the filter shortened
-_LAST_LINE_BYTES = 2_000
+_LAST_LINE_BYTES = 2_000 + 2 * _EDGE
+_LAST_LINE_CHARS = 200
 
 
 class Tail:
@@ -60,10 +61,9 @@ class HeadTail:
             self._head += data[:room]
         self._tail.feed(data)
 
-    def last_line(self) -> str:
-        """The newest line with something in it."""
-        lines = decoded(self._tail.bytes()[-_LAST_LINE_BYTES:]).strip().splitlines()
-        return lines[-1].strip()[:200] if lines else ""
+    def last_line(self, clean: Clean) -> str:
+        """The newest line with something in it, filtered and then cut."""
+        return _newest(self._tail.bytes(), clean)
 
     def text(self, clean: Clean) -> str:
         """What is shown: filtered first, then cut, with a line of Shoal's where something is left out."""
@@ -98,10 +98,9 @@ class Ring:
         """Take more."""
         self._tail.feed(data)
 
-    def last_line(self) -> str:
-        """The newest line with something in it."""
-        lines = decoded(self._tail.bytes()[-_LAST_LINE_BYTES:]).strip().splitlines()
-        return lines[-1].strip()[:200] if lines else ""
+    def last_line(self, clean: Clean) -> str:
+        """The newest line with something in it, filtered and then cut."""
+        return _newest(self._tail.bytes(), clean)
 
     def since(self, position: int, clean: Clean) -> tuple[str, int]:
         """What came after `position`, filtered and cut to the newest part, and how many bytes before it are gone."""
@@ -114,6 +113,14 @@ class Ring:
         whole = clean(decoded(data[margin - first :]))
         text = whole[len(before) :] if whole.startswith(before) else whole[_shared(before, whole) :]
         return defused(text), begin - at
+
+
+def _newest(data: bytes, clean: Clean) -> str:
+    lines = clean(decoded(data[-_LAST_LINE_BYTES:])).strip().splitlines()
+    line = lines[-1].strip() if lines else ""
+    if len(lines) == 1 and len(data) > _LAST_LINE_BYTES:
+        line = line[_EDGE:]  # it may begin in the middle of a secret
+    return line[:_LAST_LINE_CHARS]
 
 
 def _shared(one: str, other: str) -> int:

@@ -150,7 +150,7 @@ class RunCommand:
             return NOT_STARTED.format(why=error.strerror or "the system refused"), False
 
         def told() -> None:
-            if ctx.progress is not None and (line := out.last_line()):
+            if ctx.progress is not None and (line := out.last_line(self._clean)):
                 ctx.progress(call_id, line)
 
         try:
