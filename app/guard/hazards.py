@@ -229,6 +229,8 @@ def _wipe(step: Step) -> Iterator[Risk]:
         targets = [out]
     elif name == "git" and re.match(r"clean |rm ", step.verbs()):
         yield Risk("wipe", "delete files", 1)
+    if name in ("tee", "cp", "mv", "install", "sponge"):  # onto a disk
+        targets += [w for w in step.words() if w.startswith("/dev/") and step.place(w) == Place.WHOLE]
     targets += [w for w in step.part.writes if step.place(w) == Place.WHOLE]
     yield from _deleted(step, targets)
 

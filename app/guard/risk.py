@@ -13,6 +13,7 @@ from app.guard.commands import Parsed
 from app.guard.downloads import FETCHERS
 from app.guard.hazards import Kind, Risk, Step
 from app.guard.targets import Where
+from app.guard.unwrap import INTERPRETERS
 
 __all__ = ["ASKS_FROM", "Assessment", "Kind", "Risk", "assess", "score"]
 
@@ -55,7 +56,7 @@ def assess(parsed: Parsed, where: Where, begins: str = "") -> Assessment:
         step = Step(part, where, cwds, downloads, secrets)
         own = (
             own
-            or part.name in OWN_PROGRAM
+            or _is_own(part.name, part.argv)
             or any(where.is_own(w, cwds) for w in dict.fromkeys(_paths(part.argv, part.writes, part.reads)))
         )
         risks.extend(hazards.of(step))
@@ -84,6 +85,16 @@ def _moved(cwds: tuple[str, ...], step: Step, where: Where) -> tuple[str, ...]:
     to = (step.words() or ["~"])[0]
     found = [where.absolute(to, cwd) for cwd in cwds]
     return tuple(dict.fromkeys([*cwds, *(posixpath.normpath(f) if f else "/" for f in found)]))[-6:]
+
+
+def _is_own(name: str, argv: tuple[str, ...]) -> bool:
+    """Whether it is Shoal, started by its name or through an interpreter or a runner of packages."""
+    if name in OWN_PROGRAM:
+        return True
+    if name not in INTERPRETERS and name not in ("pipx", "uv"):
+        return False
+    run = [word for word in argv[1:] if not word.startswith("-") and word not in ("run", "tool")][:1]
+    return any(word.rsplit("/", 1)[-1] in OWN_PROGRAM for word in run)
 
 
 def _is_bomb(argv: tuple[str, ...]) -> bool:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from fnmatch import fnmatchcase
 
 _TEMP = ("/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/", "/dev/shm/")
 _DEVICES = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero", "/dev/stdin"))
@@ -44,8 +45,9 @@ class Where:
         return posixpath.normpath(posixpath.join(cwd or "/nowhere", word))
 
     def place(self, word: str, cwds: Iterable[str]) -> Place:
-        """The worst place that a word may name, from any of the folders the command may be in."""
-        return max((self._place(word, cwd) for cwd in cwds), default=Place.UNKNOWN)
+        """The worst place that a word may name, from any of the folders the command may be in; braces are opened."""
+        words = [word, *re.split(r"[{},]+", word)] if "{" in word and "," in word else [word]
+        return max((self._place(one, cwd) for one in words if one for cwd in cwds), default=Place.UNKNOWN)
 
     def _place(self, word: str, cwd: str) -> Place:
         path = self.absolute(word, cwd)
@@ -68,15 +70,29 @@ class Where:
     def _is_whole(self, path: str) -> bool:
         if path == "/" or (path.count("/") == 1) or re.fullmatch(r"/(?:home|Users|mnt|media|Volumes)/[^/]+", path):
             return True
-        return any(root and within(root, path) for root in (self.folder, self.home))
+        return any(root and (within(root, path) or _fits(root, path)) for root in (self.folder, self.home, *self.own))
 
     def is_own(self, word: str, cwds: Iterable[str]) -> bool:
         """Whether a word leads into one of Shoal's own folders."""
         for cwd in cwds:
             path = self.absolute(word, cwd)
-            if path is not None and any(within(path.casefold(), own.casefold()) for own in self.own):
+            if path is None:
+                continue
+            named = path.casefold()
+            if any(within(named, own.casefold()) or _fits(own.casefold(), named, in_it=True) for own in self.own):
                 return True
         return False
+
+
+def _fits(root: str, pattern: str, *, in_it: bool = False) -> bool:
+    """Whether a shell pattern may be filled in with a folder or one that holds it (`in_it`: or what lies in it)."""
+    if not any(char in pattern for char in "*?["):
+        return False
+    names, parts = root.split("/"), pattern.split("/")
+    if in_it and len(parts) < len(names):
+        return False  # a folder above it alone says nothing of what is done in it
+    hidden = any(n.startswith(".") and not p.startswith((".", "[")) for n, p in zip(names, parts, strict=False))
+    return not hidden and (in_it or len(parts) <= len(names)) and all(map(fnmatchcase, names, parts))
 
 
 def within(path: str, folder: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from app.guard.addresses import named
-from app.guard.judge import Allowed, Question, Situation, judge
+from app.guard.judge import Allowed, Question, Refused, Situation, judge
 from app.ports import CallFacts
 from app.session.lifecycle import fork
 from app.tools.gate import words_of
@@ -18,7 +18,14 @@ from store import events as ev
 from store.events import TaintSource
 from store.models import ChatSummary
 
+OWN = "/home/me/.local/share/shoal"
+TRUSTED = Situation("full", (), folder="/home/me/work/proj", home="/home/me", own=(OWN,))
 PAGE = TaintSource(kind="web", label="a.example")
+
+
+def runs(command):
+    folder = TRUSTED.folder
+    return CallFacts("run_command", "command", "write", command=command, folder=folder, place=folder)
 
 
 @pytest.mark.parametrize("name", ["sub/HEAD", "mise.toml", "sub/.tool-versions", ".dir-locals.el", "pytest.ini"])
@@ -83,3 +90,28 @@ def test_a_file_that_the_person_speaks_of_is_no_host_they_named():
     said = ["Please tidy README.md and setup.py, then read docs.example and https://install.sh/x"]
     assert not named("https://readme.md/", said) and not named("https://setup.py/", said)
     assert named("https://docs.example/", said) and named("https://install.sh/y", said)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["rm -rf /ho*/me", "rm -rf {/home/me,x}", "rm -rf /home/me/.local", "rm -rf ~/.local/share", "cp x /dev/sda",
+     "tee /dev/sda", "rm -rf ~/.local/sh*"],
+)  # fmt: skip
+def test_what_would_take_a_home_a_disk_or_all_chats_asks_in_full_trust(command):
+    assert isinstance(judge(runs(command), TRUSTED), Question)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["cat ~/.local/share/sho*/x", "cat ~/.local/share/*/x", "python shoal.py search x", "python3 -m shoal export c",
+     "uv run shoal ask x", "pipx run shoal", "bash /opt/shoal/shoal.py"],
+)  # fmt: skip
+def test_shoals_own_files_and_commands_are_refused_by_pattern_and_through_interpreters(command):
+    assert isinstance(judge(runs(command), TRUSTED), Refused)
+
+
+@pytest.mark.parametrize(
+    "command", ["rm -rf build/*", "rm -rf {build,dist}", "ls /home/*", "python tests/x.py", "cp a b", "cat src/*"]
+)
+def test_ordinary_commands_go_on_in_full_trust(command):
+    assert judge(runs(command), TRUSTED) == Allowed()
