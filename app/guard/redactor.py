@@ -41,7 +41,7 @@ class Redactor:
 
 
 def forms(value: str) -> set[str]:
-    """How a value is written raw, in JSON (also twice), in URLs, in HTML, in hex and in base64."""
+    """How a value is written raw, backwards, in JSON (also twice), in URLs, in HTML, in hex and in base64."""
     raw = value.encode("utf-8", "surrogatepass")
     inside = json.dumps(value)[1:-1]
     out = {
@@ -52,7 +52,12 @@ def forms(value: str) -> set[str]:
         json.dumps(inside)[1:-1],
         html.escape(value),
         html.escape(value, quote=False),
+        value[::-1],
+        "".join(f"\\u{ord(char):04x}" for char in value),
+        "".join(f"%{byte:02x}" for byte in raw),
+        "".join(f"%{byte:02X}" for byte in raw),
         raw.hex(),
+        raw.hex(" "),
         raw.hex().upper(),
         *base64_forms(raw),
     }

@@ -10,6 +10,7 @@ import pytest
 
 from app.guard.addresses import named
 from app.guard.judge import Allowed, Question, Refused, Situation, judge
+from app.guard.redactor import MASK, Redactor
 from app.ports import CallFacts
 from app.session.lifecycle import fork
 from app.tools.gate import words_of
@@ -115,3 +116,10 @@ def test_shoals_own_files_and_commands_are_refused_by_pattern_and_through_interp
 )
 def test_ordinary_commands_go_on_in_full_trust(command):
     assert judge(runs(command), TRUSTED) == Allowed()
+
+
+def test_a_known_value_is_hidden_backwards_and_where_every_character_is_spelt_in_codes():
+    value = "plain-words-and-9s"
+    raw = value.encode()
+    for form in (value[::-1], raw.hex(" "), "".join(f"%{b:02x}" for b in raw), "".join(f"\\u{b:04x}" for b in raw)):
+        assert Redactor([value]).clean(f"it is {form}.") == f"it is {MASK}."
