@@ -19,7 +19,7 @@ _TELLING = re.compile(
 )
 _TWO_PART = re.compile(r"(?:co|com|net|org|gov|edu|ac|or|ne|go)\.[a-z]{2}\Z")
 _FILE_ENDS: Final = frozenset(  # endings of files that are also top-level domains: "see readme.md" names no host
-    "md py sh rs pl ps so cc zip mov bin java ml mk".split()
+    ["md", "py", "sh", "rs", "pl", "ps", "so", "cc", "zip", "mov", "bin", "java", "ml", "mk"]
 )
 _HOST = re.compile(
     r"(?:https?://)?(?:(?:[\w-]+\.)+[\w-]+(?::\d{1,5})?|localhost(?::\d{1,5})?|\[[0-9a-f:.]+\](?::\d{1,5})?)", re.I
