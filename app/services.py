@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +17,6 @@ from app.guard import quoting, secrets
 from app.guard.redactor import Redactor
 from app.guard.vault import HandedOut, Vault
 from app.history.explorer.entitlement import Consents, Entitlements
-from app.history.read_chat import ReadChat
-from app.history.search_chats import SearchChats
 from app.history.surface import SurfaceGate
 from app.paths import Home
 from app.ports import Extension, Inbox, Turn, TurnContext, Wire, Wires
@@ -32,24 +31,17 @@ from app.session.processes import EndsProcesses
 from app.session.session import Catching, Session
 from app.session.undoing import FileChanges
 from app.settings import SERVERS, Settings, save
-from app.together.lines import EditWatch
-from app.together.snapshot import Snapshot
 from app.tools.base import Gate, Tool
 from app.tools.bounds import Bounds
 from app.tools.changes import ChangeTracker
-from app.tools.files.all import file_tools
-from app.tools.files.desk import FileDesk
-from app.tools.gate import GuardGate, ToldByLog
 from app.tools.memory.book import MemoryBook
 from app.tools.memory.build import build_memory
 from app.tools.passwords import UsePassword
 from app.tools.registry import Registry
-from app.tools.second_look import SecondLook
 from app.tools.shell.build import build_shell
 from app.tools.shell.processes import ProcessRegistry
 from app.tools.toolbox import TurnToolbox, context_of
 from app.tools.undo import Undo
-from app.tools.web.build import build_web
 from store.clock import Clock, SystemClock
 from store.limits import TITLES_MATCHED
 from store.log import Store
@@ -188,23 +180,28 @@ async def _over(
         key_names=_key_names(settings),
         passwords=handed,
     )
-    web = build_web(settings.web, clean, os.environ)
-    snapshot = Snapshot(store)
-    files = file_tools(FileDesk(bounds, tracker, EditWatch(store, snapshot)))
-    looking: list[Tool] = [SearchChats(store, search, crossing, surface), ReadChat(store, search, crossing, surface)]
     own = tuple(dict.fromkeys((str(home.root.absolute()), str(home.root.resolve()))))
     delivery = Delivery()
     inboxes: list[Inbox] = [memory.inbox]
-    registry = Registry([*looking, *files, *shell, *web, *remembering])
-    guard = gate or GuardGate(ToldByLog(store), clean=clean, home=str(Path.home()), own=own)
-    if gate is None and settings.guard.second_look:
-        guard = SecondLook(guard, wires, settings.guard.second_look, clean=clean, home=str(Path.home()))
+    registry = Registry()
+
+    def guard() -> Gate:
+        from app.tools.gate import GuardGate, ToldByLog  # with the first reply
+
+        made = GuardGate(ToldByLog(store), clean=clean, home=str(Path.home()), own=own)
+        if not settings.guard.second_look:
+            return made
+        from app.tools.second_look import SecondLook
+
+        return SecondLook(made, wires, settings.guard.second_look, clean=clean, home=str(Path.home()))
+
     session, tasks = build_session(
         store,
         clock,
         wires,
         registry,
-        gate=guard,
+        gate=gate,
+        guard=guard,
         clean=clean,
         defaults=_defaults(settings),
         search=search,
@@ -233,7 +230,10 @@ async def _over(
             surface=surface,
             consents=consents,
             delivery=delivery,
-            snapshot=snapshot,
+            bounds=bounds,
+            tracker=tracker,
+            shell=shell,
+            remembering=remembering,
             processes=processes,
             own=own,
             home=home.root,
@@ -289,6 +289,7 @@ def build_session(
     registry: Registry,
     *,
     gate: Gate | None = None,
+    guard: Callable[[], Gate] | None = None,
     clean: Callable[[str], str] = secrets.clean,
     defaults: Defaults | None = None,
     search: Catching | None = None,
@@ -302,12 +303,24 @@ def build_session(
     extension: Extension | None = None,
     late: bool = False,
 ) -> tuple[Session, TaskSet]:
-    """The session over a store, inside the running event loop; also the tasks to close after it."""
+    """The session over a store, inside the running event loop; also the tasks to close after it.
+
+    `guard` makes the gate with the first reply, where none is given.
+    """
     tasks = TaskSet()
     bus = Bus()
     bus.attach(store)
     asks = Asks(store, clock, tasks)
-    guard = gate or GuardGate(ToldByLog(store), clean=clean)
+
+    @functools.cache
+    def the_gate() -> Gate:
+        if gate is not None:
+            return gate
+        if guard is not None:
+            return guard()
+        from app.tools.gate import GuardGate, ToldByLog
+
+        return GuardGate(ToldByLog(store), clean=clean)
 
     def toolbox(turn: Turn) -> TurnToolbox:
         def progress(call_id: str, text: str) -> None:
@@ -318,7 +331,7 @@ def build_session(
             store=store,
             registry=registry,
             context=lambda: context_of(store, turn, progress),
-            gate=guard,
+            gate=the_gate(),
             asker=asks,
             clock=clock,
             clean=clean,
