@@ -65,8 +65,7 @@ class Chats:
         desk.deleting.add(chat)
         try:
             for last in (False, True):  # a send that was just being written may still start a turn
-                if desk.runner.stop(chat):
-                    await desk.asks.expire_all(chat)
+                await desk.stop(chat)
                 await desk.runner.wait(chat)
                 async with desk.lock(chat):
                     if last or desk.runner.turn(chat) is None:

@@ -99,10 +99,7 @@ class Delivery:
 
     async def interrupt(self, chat: str) -> bool:
         """End the chat's reply; its open questions end unanswered."""
-        if self._desk is None or not self._desk.runner.stop(chat):
-            return False
-        await self._desk.asks.expire_all(chat)
-        return True
+        return self._desk is not None and await self._desk.stop(chat)
 
     async def delete(self, chat: str) -> None:
         """Remove a chat for ever."""

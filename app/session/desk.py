@@ -67,6 +67,13 @@ class Desk:
         summary = self.chat(chat)
         return refuse("not-allowed", IMPORTED) if lifecycle.is_import(summary) else summary
 
+    async def stop(self, chat: str) -> bool:
+        """Ask the chat's reply to end, its open questions with it; whether one was running."""
+        stopping = self.runner.stop(chat)
+        if stopping:
+            await self.asks.expire_all(chat)
+        return stopping
+
     def due(self, chat: str) -> Start | None:
         """The reply that is to start in the chat by itself; of several, the first."""
         return next((start for one in self.starters if (start := one.due(chat)) is not None), None)

@@ -137,6 +137,8 @@ class Session:
     async def close(self) -> None:
         """Stop every turn and wait until its end is durable, at most 3 s."""
         await self.delivery.close()
+        for chat in self._runner.chats():
+            self._runner.tasks.spawn(self._desk.stop(chat), name=f"stop {chat}")
         await self._runner.close()
         for close in self._extension.close:
             await close()

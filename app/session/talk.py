@@ -96,10 +96,7 @@ class Talk:
         desk = self._desk
         summary, turn = desk.chat(command.chat), desk.runner.turn(command.chat)
         ended = turn is not None and summary.turn_id != turn.turn_id  # its end is durable and told already
-        stopping = not ended and desk.runner.stop(command.chat)
-        if stopping:
-            await desk.asks.expire_all(command.chat)
-        return {"stopping": stopping}
+        return {"stopping": not ended and await desk.stop(command.chat)}
 
     async def answer(self, command: cmd.Answer) -> dict[str, Any]:
         """Answer a question, once."""
