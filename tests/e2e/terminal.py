@@ -48,7 +48,9 @@ class Terminal:
         self.screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self.screen)
         command = [str(ROOT / "shoal.py"), *args]
-        self.child = pexpect.spawn(sys.executable, command, env=base, dimensions=(lines, columns), cwd=str(home.parent))
+        self.child = pexpect.spawn(
+            sys.executable, command, env=base, dimensions=(lines, columns), cwd=str(home.parent), use_poll=True
+        )
         self.child.delaybeforesend = None
 
     def pump(self, seconds: float = 0.05) -> None:

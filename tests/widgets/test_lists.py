@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 from widget_host import DAY, HOUR, NOW, Host, ask, drawn, look, said, screen_text
 
 from store import events as ev
+from store.limits import CARD_QUIET_SECONDS
 from store.models import ChatHits, ChatSummary, Hit, SearchAnswer
 from store.models import Line as ChatLine
 from store.models import Preview as PreviewModel
@@ -340,8 +341,10 @@ async def filled(view: Column, pilot: Pilot[None]) -> None:
     view.show_summary(chat("run", "Fix the login", 0, "running", folder="~/web", model="gpt-5", usage=usage), queued=2)
     view.transcript.show_page([said("a", "hello", 1), look()], 0)
     view.composer.focus()
-    await pilot.pause()
-    await pilot.pause()
+    for _ in range(100):
+        await pilot.pause()
+        if pilot.app.focused is view.composer.box:
+            break
 
 
 async def test_a_column_has_its_title_line_and_its_foot() -> None:
@@ -366,11 +369,11 @@ async def test_a_question_waits_until_nothing_was_typed_for_a_second() -> None:
         await pilot.press("x")
         view.show_asks([ask()])
         await pilot.pause(0.3)
+        pressed = time.monotonic()
         await pilot.press("y")
-        await pilot.pause(0.8)
-        assert not view.query(PermissionCard)
-        await pilot.pause(0.5)
-        assert view.query(PermissionCard)
+        while not view.query(PermissionCard):
+            await pilot.pause(0.02)
+        assert time.monotonic() - pressed >= CARD_QUIET_SECONDS
         assert pilot.app.focused is view.composer.box
         assert view.focus_ask()
         await pilot.pause()

@@ -47,7 +47,9 @@ def test_the_end_of_paste_mark_inside_a_paste_sends_nothing(tmp_path: Path) -> N
     program.write_text(PROGRAM)
     root = str(Path(__file__).parents[2])
     env = {"PYTHONPATH": root, "TERM": "xterm-256color", "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
-    child = pexpect.spawn(sys.executable, [str(program), str(out)], env=env, dimensions=(20, 60), timeout=20)  # type: ignore[arg-type]
+    child = pexpect.spawn(
+        sys.executable, [str(program), str(out)], env=env, dimensions=(20, 60), timeout=20, use_poll=True
+    )  # type: ignore[arg-type]
     for _ in range(200):
         if (tmp_path / "out.ready").exists():
             break
