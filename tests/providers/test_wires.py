@@ -116,6 +116,15 @@ async def test_cancelling_a_countdown_ends_it_at_once() -> None:
         assert len(server.requests) == 1
 
 
+async def test_nothing_more_is_waited_for_after_a_whole_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    from openai import _streaming_cleanup  # what the SDK waits for when it reads the body once more
+
+    monkeypatch.setattr(_streaming_cleanup, "_DRAIN_TIMEOUT", 30.0)
+    async with asyncio.timeout(15):
+        got, _ = await say("openai:m", openai.text("ok"))
+    assert got.done is not None
+
+
 @wires
 async def test_a_connection_is_used_again_for_the_next_step(model: str, speak: ModuleType) -> None:
     async with FakeServer() as server:
