@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from app.commands import (
     AnyCommand,
@@ -242,6 +244,9 @@ class FakeSearch:
         return
 
 
+OPENED: list[FakeServices] = []
+
+
 @dataclass
 class FakeServices:
     home: Home
@@ -292,4 +297,14 @@ def fake_services(root: Path, settings: Settings | None = None, clock: ManualClo
     book = MemoryBook(store, MemoryFiles(home.memories))
     book.start()
     vault = Vault(home.vault, Redactor(), {"SHOAL_VAULT": "file"})
-    return FakeServices(home, settings or Settings(), clock, store, FakeSession(store), FakeSearch(store), book, vault)
+    made = FakeServices(home, settings or Settings(), clock, store, FakeSession(store), FakeSearch(store), book, vault)
+    OPENED.append(made)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def closed_stores() -> Iterator[None]:
+    """No test leaves a store open."""
+    yield
+    while OPENED:
+        OPENED.pop().store.close()
