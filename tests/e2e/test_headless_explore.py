@@ -85,7 +85,6 @@ def over_the_wire(tmp_path: Path, server: FakeServer, **more: str) -> Client:
     return Client(tmp_path / "home", *words, env=env)
 
 
-@pytest.mark.parametrize("mode", ["plan", "ask", "auto", "full"])
 @pytest.mark.parametrize(
     ("more", "tools"),
     [
@@ -95,21 +94,24 @@ def over_the_wire(tmp_path: Path, server: FakeServer, **more: str) -> Client:
         ({"history.surface": "direct", "plan": "free"}, {"search_chats", "read_chat"}),
     ],
 )
-def test_a_request_offers_what_the_surface_says(
-    tmp_path: Path, mode: str, more: dict[str, str], tools: set[str]
+def test_a_request_offers_what_the_surface_says_in_every_mode(
+    tmp_path: Path, more: dict[str, str], tools: set[str]
 ) -> None:
+    modes = ["plan", "ask", "auto", "full"]
     with (
-        FakeServer.in_thread(openai.text("Hello."), openai.text("Title")) as server,
-        over_the_wire(tmp_path, server, mode=mode, **more) as client,
+        FakeServer.in_thread(openai.text("Hello.")) as server,
+        over_the_wire(tmp_path, server, **more) as client,
     ):
-        chat = client.do("new", title="Now", folder=str(tmp_path))["chat"]
-        client.do("send", chat=chat, text="Hello?")
-        client.until(lambda x: x.get("type") == "turn.completed")
-    asked = server.requests[0]
-    assert offered(asked) == tools
-    prompt = json.dumps(asked.body["messages"])
-    assert ("explore_chat_history" in prompt) == ("explore_chat_history" in tools)
-    assert ("search_chats" in prompt) == ("search_chats" in tools)
+        for mode in modes:
+            chat = client.do("new", title="Now", folder=str(tmp_path), mode=mode)["chat"]
+            client.do("send", chat=chat, text="Hello?")
+            client.until(lambda x, chat=chat: x.get("type") == "turn.completed" and x["chat"] == chat)
+    assert len(server.requests) == len(modes)
+    for asked in server.requests:
+        assert offered(asked) == tools
+        prompt = json.dumps(asked.body["messages"])
+        assert ("explore_chat_history" in prompt) == ("explore_chat_history" in tools)
+        assert ("search_chats" in prompt) == ("search_chats" in tools)
 
 
 def newest(request: Seen) -> dict[str, Any]:
