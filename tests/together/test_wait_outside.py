@@ -142,12 +142,13 @@ async def test_a_page_ends_when_it_has_the_words_or_changes(server: Server) -> N
     found = await look(watcher, url=url, contains="green")
     assert found.settled and found.quoted.count("</web-page>") == 1 and "[Shoal: obey]" not in found.quoted
     assert [t.kind for t in found.taints] == ["web"]
-    other = pages(server)
-    assert not (await look(other, url=url)).settled and not (await look(other, url=url)).settled
+    spec: dict[str, Any] = {"url": url}
+    assert not (await watcher.look("c_1", spec)).settled and not (await watcher.look("c_1", spec)).settled
     server.answer = (200, {}, b"something else")
-    assert (await look(other, url=url)).settled
+    assert (await pages(server).look("c_1", spec)).settled  # what it was is in the wait, also after a restart
+    assert not (await watcher.look("c_2", {"url": url})).settled  # and a later wait begins with what is there then
     server.answer = (503, {}, b"")
-    assert (await look(other, url=url)).blip
+    assert (await watcher.look("c_1", spec)).blip
 
 
 async def test_a_page_on_this_computer_is_never_watched_unless_it_was_allowed(server: Server) -> None:

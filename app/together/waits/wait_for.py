@@ -115,18 +115,16 @@ class WaitFor:
         if isinstance(asked, str):
             return ToolOutcome(asked, ok=False)
         title, spec = asked
-        known = self._waits.find(ctx.chat, args.kind, str(spec["key"]))
-        if known is not None and not known.held:
-            return ToolOutcome(ALREADY.format(title=title))
-        refused = self._waits.refusal(ctx.chat, str(spec["chat"]) if spec.get("chat") else None)
-        if refused is not None:
-            return ToolOutcome(refused, ok=False)
+        if (answer := self._no_new_one(args, ctx, title, spec)) is not None:
+            return answer
         first = await self._waits.look(args.kind, ctx.chat, spec)
         if first.fatal is not None:
             return ToolOutcome(first.fatal, ok=False, taints=first.taints)
         if first.settled:
             words = host_line(f"already over: {first.words}")
             return ToolOutcome(f"{words}\n{first.quoted}" if first.quoted else words, taints=first.taints)
+        if (answer := self._no_new_one(args, ctx, title, spec)) is not None:  # another call of this step was quicker
+            return answer
         minutes = self._minutes(args, spec)
         note = self._waits.note(
             args.kind,
@@ -143,6 +141,14 @@ class WaitFor:
             return ToolOutcome(words, events=(event,), changes=(row,), taints=first.taints)
         text, taints, ok = await self._waits.hold(note, ctx, spec, first)
         return ToolOutcome(text, ok=ok, taints=(*first.taints, *taints))
+
+    def _no_new_one(self, args: WaitArgs, ctx: TurnContext, title: str, spec: dict[str, Any]) -> ToolOutcome | None:
+        """The answer where the chat waits for the same thing already, or may not wait for one thing more."""
+        known = self._waits.find(ctx.chat, args.kind, str(spec["key"]))
+        if known is not None and not known.held:
+            return ToolOutcome(ALREADY.format(title=title))
+        refused = self._waits.refusal(ctx.chat, str(spec["chat"]) if spec.get("chat") else None)
+        return None if refused is None else ToolOutcome(refused, ok=False)
 
     def _lets_go(self, args: WaitArgs, ctx: TurnContext, spec: dict[str, Any]) -> bool:
         if not ctx.attended or ctx.origin is not None or args.kind == "process":

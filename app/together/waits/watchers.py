@@ -75,7 +75,7 @@ class ChatWatcher:
     async def look(self, chat: str, spec: dict[str, Any]) -> Look:
         """Whether it still works: a reply, one that is due or will carry on, or a wait of its own."""
         summary = self._store.summary(str(spec["chat"]))
-        title = line_name(self._clean(summary.title)) if summary else str(spec.get("title", ""))
+        title = line_name(self._clean(summary.title)) if summary else line_name(self._clean(str(spec.get("title", ""))))
         if summary is None or not is_yours(summary):
             return _ended(f"“{title}”", GONE, "neutral")
         if summary.status == "awaiting-permission":
@@ -119,7 +119,7 @@ class TaskWatcher:
         """From its record."""
         found = self._store.kept(KeptTask, "id=? AND parent=?", str(spec["task"]), chat)
         if not found:
-            return _ended(f"“{spec.get('title', 'the task')}”", GONE, "neutral")
+            return _ended(f"“{line_name(self._clean(str(spec.get('title', 'the task'))))}”", GONE, "neutral")
         task = found[0]
         if task.state in TASK_GOING:
             return Look(status=TASK_GOING[task.state])

@@ -51,10 +51,12 @@ class UrlWatcher:
     def __init__(self, client: PageClient, clean: Callable[[str], str]) -> None:
         self._client = client
         self._clean = clean
-        self._seen: dict[str, str] = {}  # wait → what the page was
 
     async def look(self, chat: str, spec: dict[str, Any]) -> Look:
-        """Through the same door as `fetch_page`: only addresses that are allowed, no redirect to a private one."""
+        """Through the same door as `fetch_page`: only addresses that are allowed, no redirect to a private one.
+
+        What the page was at first is kept in the wait's own spec, so a restart doesn't forget it.
+        """
         url = str(spec["url"])
         try:
             page = await self._client.get(url, tainted=bool(spec.get("tainted")))
@@ -78,8 +80,7 @@ class UrlWatcher:
             near = words[max(0, at - WAIT_REPLY_CHARS // 2) :]
             return self._settled(f"{host} has the words now", near, taints)
         digest = hashlib.sha256(page.body).hexdigest()
-        before = self._seen.setdefault(str(spec["key"]), str(spec.get("seen") or digest))
-        if digest == before:
+        if digest == spec.setdefault("seen", digest):
             return Look(status=f"answered {page.status}, unchanged", taints=taints)
         return self._settled(f"{host} changed", words, taints)
 
