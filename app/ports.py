@@ -319,6 +319,12 @@ class ChatPort(Protocol):
     def listen_slowed(self, told: Callable[[str, float], None]) -> None:
         """Call `told` with a model's name and seconds whenever its provider asks for a pause inside a reply."""
 
+    def listen_chain(self, told: Callable[[str], Awaitable[list[str]]]) -> None:
+        """Call `told` when the person stops a chain: it ends what of it would start by itself, and answers where."""
+
+    async def end_chain(self, chain: str) -> list[str]:
+        """Tell those that listen; the chats in which something was ended."""
+
     def listen(self, told: Callable[[str], None]) -> None:
         """Call `told` on the event loop with a chat's id whenever its reply began, ended, asks, or it was deleted."""
 

@@ -100,15 +100,13 @@ class DeckTogether(DeckSlash):
         self.show_chat(chat, beside=chat not in self.deck.chats)
 
     def action_stop_chain(self) -> None:
-        """Leader s: this reply, and every other reply and unread message of its chain."""
+        """Leader s: this reply, and every other reply, wait, task and unread message of its chain."""
         column = self.column
         if column is None:
             return
 
         def told(answer: dict[str, Any]) -> None:
             stopped = answer.get("stopped", [])
-            self.say(
-                f"Stopped {count(len(stopped), 'reply', 'replies')} of this chain" if stopped else "Nothing was running"
-            )
+            self.say(f"Stopped this chain in {count(len(stopped), 'chat')}" if stopped else "Nothing was running")
 
         self.posting.post(cmd.DecideChain(chat=column.chat), told)

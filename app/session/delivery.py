@@ -43,6 +43,7 @@ class Delivery:
         self._talk: Talk | None = None
         self._told: list[Callable[[str], None]] = []
         self._told_slowed: list[Callable[[str, float], None]] = []
+        self._told_chain: list[Callable[[str], Awaitable[list[str]]]] = []
         self._starting: list[str] = []  # once for each nudge that is under way
         self._delete: Callable[[str], Awaitable[object]] | None = None
         self._tasks = TaskSet()
@@ -117,6 +118,14 @@ class Delivery:
     def listen_slowed(self, told: Callable[[str, float], None]) -> None:
         """Call `told` whenever a provider asks for a pause inside a reply."""
         self._told_slowed.append(told)
+
+    def listen_chain(self, told: Callable[[str], Awaitable[list[str]]]) -> None:
+        """Call `told` when the person stops a chain; it answers in which chats it ended something."""
+        self._told_chain.append(told)
+
+    async def end_chain(self, chain: str) -> list[str]:
+        """What of the chain would start by itself doesn't any more."""
+        return [chat for told in self._told_chain for chat in await told(chain)]
 
     def slowed(self, chat: str, seconds: float) -> None:
         """The provider of the chat's running reply asked for a pause."""

@@ -174,7 +174,7 @@ class Talk:
         async with desk.lock(chat):
             summary = None if chat in desk.deleting else desk.store.summary(chat)
             waiting = queue.read(desk.store, chat) if summary and outcome == "success" else ()
-            # after a stop nothing goes on by itself until something new becomes due
+            # after a stop what waits to be sent stays; a message or an ended wait starts once nothing runs
             start = (
                 _by_person("person" if waiting[0].attended else "ask")
                 if waiting

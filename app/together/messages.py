@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from app.aio import TaskSet
 from app.commands import CommandError, DecideChain, DecideMessage
 from app.guard.may import is_yours, may_look, may_receive
 from app.guard.quoting import fence, host_line
@@ -16,6 +17,7 @@ from app.together import chains
 from app.together.lines import line_name
 from app.tools.toolbox import context_of
 from store.clock import Clock
+from store.errors import StoreError
 from store.events import ChatMessage, ChatName, Event, Joined, Stored, ToolFinished
 from store.events.together import MessageState
 from store.ids import CHAIN, MESSAGE, new_id
@@ -75,6 +77,7 @@ class Messages:
         self._port = port
         self._clean = clean
         self._pending: dict[str, tuple[SentMessage, bool]] = {}  # by call: accepted, and not yet durable
+        self._tasks = TaskSet()
         store.listen(self._committed)
         port.listen(self._moved)
 
@@ -91,6 +94,7 @@ class Messages:
         made: list[Change] = []
         chain = self._chain(ctx, made)
         text = self._clean(text)
+        start = start and self._may_start(receiver)
         wanted = chains.Wanted(ctx.chat, receiver.id, text, start, self._clock.now_ms())
         pending = list(self._pending.values())
         counted = [m for m, counts in pending if counts and m.chain == chain.id]
@@ -263,7 +267,13 @@ class Messages:
 
     def _starts(self, message: SentMessage, summary: ChatSummary) -> bool:
         lets_in = summary.inbound == "accept" or (summary.inbound == "hold" and message.passed)
-        return message.start_reply and lets_in
+        return message.start_reply and lets_in and self._may_start(summary)
+
+    def _may_start(self, summary: ChatSummary) -> bool:
+        """No message starts a task: one that waits for room starts by itself, one that ended by the person's press."""
+        if summary.origin is None or summary.origin.kind != "task":
+            return True
+        return any(t.state in ("running", "needs-you") for t in self._store.kept(KeptTask, "chat=?", summary.id))
 
     def chats(self) -> Sequence[str]:
         """The chats in which one is due."""
@@ -276,8 +286,30 @@ class Messages:
         return waiting[-1].chain if waiting else None
 
     def _moved(self, chat: str) -> None:
-        if self._port.running(chat) is None and self.due(chat) is not None:
+        if self._port.running(chat) is not None:
+            return  # its next step looks, or its end
+        summary = self._store.summary(chat)
+        if summary is None:
+            return
+        if any(self._settled(m, summary).state != "read" for m in self._waiting(chat)):
+            self._tasks.spawn(self._settle(chat), name=f"messages of {chat}")
+        if self.due(chat) is not None:
             self._port.nudge(chat)
+
+    async def _settle(self, chat: str) -> None:
+        """The chat no longer takes what waits for it, or holds it: the cards say so now, not at its next reply."""
+        summary = self._store.summary(chat)
+        if summary is None or self._port.running(chat) is not None:
+            return
+        now = [self._settled(m, summary) for m in self._waiting(chat)]
+        try:
+            await self._keep([m for m in now if m.state != "read"])
+        except StoreError as error:
+            log.warning("messages of %s couldn't be written: %s", chat, error)
+
+    async def close(self) -> None:
+        """Nothing is written any more."""
+        await self._tasks.close()
 
     # -- what the person decides
 
@@ -294,7 +326,7 @@ class Messages:
         return {"state": state}
 
     async def stop_chain(self, command: DecideChain) -> dict[str, Any]:
-        """Stop every reply of the chat's chain, and refuse what of it wasn't read."""
+        """Stop every reply of the chat's chain, its waits and its tasks, and refuse what of it wasn't read."""
         summary = self._store.summary(command.chat)
         if summary is None:
             raise CommandError("unknown-chat", "There is no such chat.")
@@ -307,12 +339,12 @@ class Messages:
         await self._keep(
             [replace(m, state="refused", why=CHAIN_STOPPED) for m in unread], [ChainGrew(chain, stopped=1)]
         )
-        stopped = []
+        stopped = await self._port.end_chain(chain)
         for working in self._store.working():
             running = self._port.running(working.id)
             if running is not None and running.chain == chain and await self._port.interrupt(working.id):
                 stopped.append(working.id)
-        return {"stopped": stopped, "last_id": last_id}
+        return {"stopped": list(dict.fromkeys(stopped)), "last_id": last_id}
 
     async def leaving(self, chat: str) -> None:
         """A chat is about to be deleted: whoever wrote to it is told, and what it wrote isn't read any more."""

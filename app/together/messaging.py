@@ -152,5 +152,6 @@ def build_messages(
         handlers={"message": messages.decide, "chain": messages.stop_chain},
         ready=(messages.prune,),
         leaving=(messages.leaving,),
+        close=(messages.close,),
     )
     return extension, messages

@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from app import commands as cmd
 from app.ports import ModelRequest
 from app.providers.scripted import ScriptedWire
+from app.tasks.room import Machine
 from app.together import chains
 from app.together.chains import Wanted, refusal
 from app.together.messages import CHAIN_STOPPED
 from store.limits import CHAIN_MESSAGES, CHAIN_PAIR_MESSAGES, CHAIN_REPLIES, MESSAGE_REPEAT_MS, MESSAGES_WAITING
-from store.together import Chain, SentMessage
-from tests.session.kit import FakeTool
-from tests.together.kit import Chats, call, open_chats
+from store.together import Chain, KeptTask, KeptWait, SentMessage
+from tests.session.kit import FakeTool, until
+from tests.together.kit import Chats, Holds, call, open_chats
 
 NAMES = [f"c_{n}" for n in range(12)]
 
@@ -223,6 +224,34 @@ async def test_one_key_stops_a_whole_chain(tmp_path: Path) -> None:
         await chats.session.settle(busy)
         assert [(c.state, c.why) for c in chats.cards(idle)] == [("refused", CHAIN_STOPPED)]
         assert chats.session.running() == [own]
+
+
+async def test_stopping_a_chain_ends_its_waits_and_its_tasks_too_and_nobody_is_woken(tmp_path: Path) -> None:
+    holds = Holds()
+    async with open_chats(tmp_path, tools=[holds.tool], machine=Machine(1)) as chats:
+        chats.wires["scripted:task"] = ScriptedWire([holds.step("task"), ["never"], ["never"]])
+        there = await chats.new("There", holds.step("there"), ["never"])
+        task = {"title": "T", "instructions": "x", "model": "scripted:task"}
+        steps = [
+            [call("message_chat", {"chat": there, "text": "go", "start_reply": True})],
+            [call("start_background_task", task) for _ in range(2)],
+            [call("wait_for", {"kind": "chat", "chat": there})],
+            ["I wait."],
+            ["never"],
+        ]
+        here = await chats.new("H", *steps, mode="full")
+        away = await chats.new("Away", [call("wait_for", {"kind": "time", "minutes": 60})], ["I wait."])
+        await chats.say_and_leave(here, "go")
+        await chats.say_and_leave(away, "of another chain")
+        await until(lambda: chats.events(away, "turn.completed") and chats.events(here, "turn.completed"))
+        await until(lambda: {t.state for t in chats.store.kept(KeptTask)} == {"running", "queued"})
+        done = await chats.session.do(cmd.DecideChain(chat=here))
+        assert set(done["stopped"]) == {here, there, *(t.chat for t in chats.store.kept(KeptTask))}
+        await until(lambda: {t.state for t in chats.store.kept(KeptTask)} == {"stopped"})
+        await chats.session.settle()
+        assert [w.wait.state for w in chats.events(here, "wait")] == ["watching", "stopped"]
+        assert len(chats.events(here, "turn.started")) == len(chats.events(there, "turn.started")) == 1
+        assert [w.chat for w in chats.store.kept(KeptWait)] == [away]
 
 
 async def test_what_a_chain_used_is_summed(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from app.together import chains, messages
 from app.together.messaging import ITSELF, SENT
 from store import events as ev
 from store.log import Batch
-from tests.session.kit import FakeTool
-from tests.together.kit import Chats, call, open_chats
+from tests.session.kit import FakeTool, until
+from tests.together.kit import Chats, Holds, call, open_chats
 
 
 def tell(chat: str, text: str = "The schema changed.", **args: Any) -> list[Any]:
@@ -241,6 +241,31 @@ async def test_it_is_checked_again_before_it_is_read(tmp_path: Path) -> None:
             ("refused", messages.TURNED_AWAY),
             ("refused", messages.NOT_ALONE),
         ]
+
+
+@pytest.mark.parametrize(
+    ("inbound", "state", "why"), [("refuse", "refused", messages.TURNED_AWAY), ("hold", "held", None)]
+)
+async def test_what_waits_for_a_chat_is_refused_or_held_as_soon_as_its_person_says_so(
+    tmp_path: Path, inbound: str, state: str, why: str | None
+) -> None:
+    holds = Holds()
+    async with open_chats(tmp_path, tools=[holds.tool]) as chats:
+        idle = await chats.new("Idle")
+        busy = await chats.new("Busy", holds.step("busy"), ["ok"], ["never"])
+        await chats.say_and_leave(busy, "work")
+        await until(lambda: chats.events(busy, "tool.started"))
+        here = await chats.new("H", tell(idle), tell(busy, "b", start_reply=True), ["told"])
+        await chats.taint(here)  # so that the busy one doesn't read it at a step
+        await chats.say_and_leave(here, "tell them")
+        await chats.session.settle(here)
+        for chat in (idle, busy):
+            await chats.session.do(cmd.SetOptions.model_validate({"chat": chat, "inbound": inbound}))
+        await until(lambda: chats.cards(idle)[0].state == state)
+        holds.let_go("busy")
+        await until(lambda: chats.cards(busy)[0].state == state)
+        assert [(c.state, c.why) for c in chats.cards(here)] == [(state, why)] * 2
+        assert len(chats.events(busy, "turn.started")) == 1 and chats.events(idle, "turn.started") == []
 
 
 async def test_a_deleted_chat_tells_those_that_wrote_to_it(tmp_path: Path) -> None:

@@ -301,6 +301,31 @@ async def test_thirty_two_waits_in_all_and_the_next_is_refused(tmp_path: Path) -
         assert chats.results(last) == [service.TOO_MANY] and len(chats.store.kept(KeptWait)) == WAITS_MOST
 
 
+class Slow:
+    """A page that never changes, and takes a moment to look at."""
+
+    live = False
+
+    async def look(self, chat: str, spec: dict[str, Any]) -> Look:
+        await asyncio.sleep(0)
+        spec["seen"] = "as it was"
+        return Look(status="unchanged")
+
+
+async def test_calls_of_one_step_pass_no_limit_and_make_no_second_wait(tmp_path: Path) -> None:
+    async with open_chats(tmp_path) as chats:
+        waits = next(s for s in chats.extension.starters if isinstance(s, service.Waits))
+        waits._watchers = {"url": Slow()}
+        pages = [f"https://example.com/{n}" for n in range(WAITS_A_CHAT + 2)]
+        many = await chats.new("Many", [wait("url", url=page)[0] for page in pages], ["I wait."])
+        await chats.say(many, "wait")
+        assert len(shown(chats, many)) == WAITS_A_CHAT and chats.results(many).count(service.TOO_MANY_HERE) == 2
+        same = await chats.new("Same", [wait("url", url=pages[0])[0] for _ in range(3)], ["I wait."])
+        await chats.say(same, "wait")
+        assert len(shown(chats, same)) == 1 and chats.results(same).count(ALREADY.format(title=pages[0])) == 2
+        assert {w.spec["seen"] for w in chats.store.kept(KeptWait)} == {"as it was"}  # kept with it
+
+
 async def test_the_same_chat_asked_for_again_is_the_same_wait_whatever_it_is_called_now(tmp_path: Path) -> None:
     holds = Holds()
     async with open_chats(tmp_path, tools=[holds.tool]) as chats:
@@ -369,6 +394,21 @@ async def test_a_held_wait_ends_with_its_reply_and_never_wakes(tmp_path: Path) -
         await chats.session.settle()
         await until(lambda: shown(chats, here)[0].state == "stopped")
         assert len(chats.events(here, "turn.started")) == 1 and chats.store.kept(KeptWait) == []
+
+
+async def test_one_that_ended_while_a_reply_ran_wakes_the_chat_also_when_that_reply_is_stopped(tmp_path: Path) -> None:
+    _, tool = holding()
+    async with open_chats(tmp_path, tools=[tool]) as chats:
+        steps = [wait("time", minutes=30), ["I wait."], [call("hold", {})], ["woken"]]
+        here = await chats.new("N", *steps)
+        await chats.say(here, "wait")
+        await chats.say_and_leave(here, "and meanwhile?")
+        await until(lambda: len(chats.events(here, "tool.started")) == 2)
+        chats.clock.tick(1801)
+        await chats.session.tick()
+        await chats.session.do(cmd.Stop(chat=here))
+        await chats.session.settle()
+        assert [t.trigger for t in chats.events(here, "turn.started")] == ["person", "person", "wait"]
 
 
 async def test_a_wait_gives_up_at_its_limit_and_says_what_was_last_seen(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ RING: Final = (
 )
 NO_WAIT: Final = "This wait is over."
 ENDED_WITH_SHOAL: Final = "Shoal ended"
+CHAIN_ENDED: Final = "you stopped the chain it belongs to"
 CANT_WATCH: Final = "can't be watched any more"
 WOKE: Final = "what this chat waited for: {words}"
 LATE: Final = (
@@ -99,6 +100,7 @@ class Waits:
         self._tasks = TaskSet()
         self._picked_up = False  # those of before the restart are watched again
         port.listen(self._moved)
+        port.listen_chain(self.end_chain)
 
     # -- what is open
 
@@ -347,6 +349,8 @@ class Waits:
                 opened.known.set()
             if chat in (spec.get("chat"), spec.get("task_chat")) or (own and spec.get("task")):
                 opened.nudge.set()
+        if self._port.running(chat) is None and self._unheard(chat):
+            self._port.nudge(chat)  # one that ended while a reply ran: it goes when that ends, however it ends
 
     # -- hearing
 
@@ -417,6 +421,21 @@ class Waits:
             if self._until_due(opened) <= 0:
                 opened.looked_at = self._clock.steady()
                 await self._take(opened, await self._looked(self._watchers[opened.note.kind], opened.chat, opened.spec))
+
+    async def end_chain(self, chain: str) -> list[str]:
+        """The person stopped a chain: no chat of it is woken; those in which a wait was stopped."""
+        there = [o for o in self._open.values() if not o.held and self._in_chain(o.chat, chain)]
+        for opened in there:
+            await self._end(opened, "stopped", replace(opened.last, status=CHAIN_ENDED, headline=""))
+        unheard = [w for w in self._store.kept(KeptWait, "state='ended'") if self._in_chain(w.chat, chain)]
+        if unheard:
+            await self._store.commit(Batch(changes=[Drop(KeptWait, w.id) for w in unheard]))
+        return list(dict.fromkeys(o.chat for o in there))
+
+    def _in_chain(self, chat: str, chain: str) -> bool:
+        """Whether a reply that a wait of the chat starts would belong to the chain."""
+        summary = self._store.summary(chat)
+        return summary is not None and (self._chain(chat) or summary.chain) == chain
 
     async def leaving(self, chat: str) -> None:
         """The chat is about to be deleted: its waits go with it."""
