@@ -10,12 +10,12 @@ from app.keys import show
 from app.screens.deck_base import DeckBase
 from app.screens.posting import checked
 from app.screens.show import short_folder
+from store.events import MODES
 from store.models import ChatSummary
 from store.text import safe_name
 
 # Screens are imported when their key is pressed: none is needed for the first paint.
 
-MODES = ("plan", "ask", "auto", "full")
 MODE_WORDS = {
     "plan": "plan: it may only read",
     "ask": "ask: every change asks first",
@@ -230,10 +230,14 @@ class DeckChats(DeckBase):
         self.say(on if private else "No longer private")
 
     def action_cycle_mode(self) -> None:
-        """F5: the next mode."""
-        if self.summary is not None:
-            at = MODES.index(self.summary.mode) if self.summary.mode in MODES else 1
-            self.set_mode(MODES[(at + 1) % len(MODES)])
+        """F5: the next mode; a task's go no further than its chat's."""
+        if self.summary is None:
+            return
+        origin = self.summary.origin
+        parent = self.chats.get(origin.chat or "") if origin is not None and origin.kind == "task" else None
+        modes = MODES[: MODES.index(parent.mode) + 1] if parent is not None else MODES
+        at = modes.index(self.summary.mode) if self.summary.mode in modes else -1
+        self.set_mode(modes[(at + 1) % len(modes)])
 
     def set_mode(self, mode: str) -> None:
         """Set the focused chat's mode; holds from its next step."""

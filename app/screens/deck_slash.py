@@ -7,8 +7,8 @@ from collections.abc import Callable
 from app import commands as cmd
 from app.screens import slash
 from app.screens.deck_actions import DeckActions
-from app.screens.deck_chats import MODES
 from app.screens.deck_column import DeckColumn
+from store.events import MODES
 from store.limits import TITLE_CHARS
 
 

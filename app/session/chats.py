@@ -12,9 +12,11 @@ from app.settings import model_problem
 from store import events as ev
 from store.ids import CHAT, new_id
 from store.log import Batch
+from store.models import ChatSummary
 
 NO_MESSAGE = "There is no such message in this chat."
 NOT_EMPTY = "A chat can be made private only while nothing was said in it."
+ABOVE = "A task may do no more than the chat it came from, whose mode is {mode}."
 NOTHING_SET = "Nothing to set: give mode, model, inbound or private."
 
 
@@ -97,12 +99,20 @@ class Chats:
             if not given:
                 refuse("bad-command", NOTHING_SET)
             _check_model(command.model)
+            self._check_mode(summary, command.mode)
             if command.private is not None and command.private != summary.private and summary.messages:
                 refuse("not-allowed", NOT_EMPTY)
             done = await self._wrote(command.chat, ev.OptionsChanged.model_validate(given))
         if command.mode == "full":
             await desk.asks.trusted(command.chat)
         return done
+
+    def _check_mode(self, summary: ChatSummary, mode: ev.Mode | None) -> None:
+        """A task never has more power than the chat it came from."""
+        origin = summary.origin
+        parent = self._desk.store.summary(origin.chat or "") if origin and origin.kind == "task" else None
+        if mode is not None and parent is not None and ev.MODES.index(mode) > ev.MODES.index(parent.mode):
+            refuse("not-allowed", ABOVE.format(mode=parent.mode))
 
     async def _wrote(self, chat: str, event: ev.Event) -> dict[str, Any]:
         return {"last_id": await self._desk.write(chat, event)}

@@ -176,11 +176,17 @@ class Follower:
             return True
 
     async def _follow_mode(self, parent: ChatSummary) -> None:
-        """A chat's going tasks take its mode on: never more than it has."""
-        for task in self._records.of(parent.id):
-            summary = self._store.summary(task.chat)
-            if task.state in GOING and summary is not None and summary.mode != parent.mode:
-                await self._store.commit(batch_of([(task.chat, ev.OptionsChanged(mode=parent.mode))]))
+        """A chat's going tasks take its mode on when it changes; one the person set lower meanwhile stays so."""
+        for told in self._records.of(parent.id):
+            if told.state not in GOING or told.body.get("mode") == parent.mode:
+                continue
+            async with self._records.lock:
+                task = self._records.get(told.id)
+                if task is not None and task.state in GOING:
+                    newer = replace(task, rev=task.rev + 1, body={**task.body, "mode": parent.mode})
+                    await self._store.commit(
+                        batch_of([(task.chat, ev.OptionsChanged(mode=parent.mode))], "chat", [Put(newer)])
+                    )
 
 
 def _steps(events: Sequence[ev.Stored]) -> list[dict[str, Any]]:

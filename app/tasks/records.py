@@ -107,6 +107,7 @@ class Records:
             "weight": wanted.weight,
             "checks": wanted.checks,
             "model": wanted.model or parent.model,
+            "mode": ctx.mode,  # the chat's, as the task took it on
             "worktree": tree.model_dump() if tree else None,
         }
         now = self.clock.now_ms()

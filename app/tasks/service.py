@@ -57,6 +57,7 @@ class Tasks:
         self._tasks = TaskSet()
         self.get, self.by_chat, self.of = self.records.get, self.records.by_chat, self.records.of
         self.report, self.arrange = self._follower.report, self.arranger.arrange
+        port.listen_chain(self.end_chain)
 
     # -- Starter, Inbox
 
@@ -140,9 +141,13 @@ class Tasks:
                 "summary": "",
                 "ended_at": None,
             }
-            own = self._store.summary(task.chat)
+            own, parent = self._store.summary(task.chat), self._store.summary(task.parent)
             marks = new_sources(own.taints if own else (), taints)
-            first = [(task.chat, ev.Taint(source=mark)) for mark in marks]
+            first: list[tuple[str, ev.Event]] = [(task.chat, ev.Taint(source=mark)) for mark in marks]
+            if own is not None and parent is not None:
+                fresh["mode"] = parent.mode
+                if ev.MODES.index(own.mode) > ev.MODES.index(parent.mode):  # the chat's was lowered meanwhile
+                    first.append((task.chat, ev.OptionsChanged(mode=parent.mode)))
             await self.records.put(replace(task, state="queued"), more=first, begin=begin, added=more, **fresh)
         await self.arrange()
 
@@ -157,6 +162,13 @@ class Tasks:
                     replace(now, state="stopped"), begin=None, asking=None, ended_at=self._clock.now_ms()
                 )
         self.records.tell_ended()
+
+    async def end_chain(self, chain: str) -> list[str]:
+        """The person stopped a chain: its tasks end, those that wait for room too."""
+        there = [t for t in self.records.going() if t.body.get("chain") == chain]
+        for task in there:
+            await self.stop(task)
+        return [task.chat for task in there]
 
     def stop_soon(self, ids: Sequence[str]) -> None:
         """The reply that waited for them ended: they end too."""

@@ -48,30 +48,40 @@ class Said:
 
 
 def notes(
-    me: Working, others: Sequence[Working], said: Said, *, own: Sequence[str] = (), lists: bool = True
+    me: Working,
+    others: Sequence[Working],
+    said: Said,
+    *,
+    own: Sequence[str] = (),
+    lists: bool = True,
+    clean: Callable[[str], str] = str,
 ) -> list[str]:
-    """The lines this step hears, new things only. Pure but for links that are followed; `said` is kept up."""
+    """The lines this step hears, new things only. Pure but for links that are followed; `said` is kept up.
+
+    `clean` takes secrets out of titles and file names, before they are cut.
+    """
     lines: list[str] = []
     for other in others:
         if me.chat.place != other.chat.place:
             continue  # on another computer: nothing there can be the same file
-        title, chat = line_name(other.chat.title), other.chat.id
+        chat = other.chat.id
         both = [path for path in dict.fromkeys(me.files) if path in other.files and path not in said.files]
         again = worktree_twins(me, other) if set(me.files) - said.files and other.files else set()
         twins = [p for p in me.files if p in again and p not in said.files and p not in both]
         for path, where in [*((p, "") for p in both), *((p, ELSEWHERE) for p in twins)]:
             said.files.add(path)
-            lines.append(BOTH.format(title=title, chat=chat, file=shown(path, me.chat), where=where))
+            file = shown(path, me.chat, clean)
+            lines.append(BOTH.format(title=_title(other, clean), chat=chat, file=file, where=where))
         if not same_place(me.chat, other.chat, own):
             continue
         inside = [p for p in (*other.files, *other.shared) if _here(p, me.chat)]
         if chat not in said.changes and (inside or other.chat.family in ("edit", "ship")):
             said.changes.add(chat)
-            file = f", changing {shown(inside[-1], me.chat)}" if inside else ""
-            lines.append(CHANGES.format(title=title, chat=chat, file=file, look=LOOK if lists else ""))
+            file = f", changing {shown(inside[-1], me.chat, clean)}" if inside else ""
+            lines.append(CHANGES.format(title=_title(other, clean), chat=chat, file=file, look=LOOK if lists else ""))
         elif chat not in said.changes | said.runs and other.chat.family in ("run", "verify"):
             said.runs.add(chat)
-            lines.append(RUNS.format(title=title, chat=chat))
+            lines.append(RUNS.format(title=_title(other, clean), chat=chat))
     lines = lines[: max(0, NOTES_A_TURN - said.lines)]
     said.lines += len(lines)
     return lines
@@ -117,19 +127,24 @@ def line_name(title: str) -> str:
     return safe_name(title, NAME_IN_LINE_CHARS)
 
 
-def shown(path: str, chat: ChatSummary) -> str:
+def _title(other: Working, clean: Callable[[str], str]) -> str:
+    return line_name(clean(other.chat.title))
+
+
+def shown(path: str, chat: ChatSummary, clean: Callable[[str], str] = str) -> str:
     """A changed file as this chat would call it; a path that nothing can be read into."""
     folder = real(chat.folder) if chat.folder else ""
     inside = os.path.relpath(path, folder) if folder and within(path, folder) else path
-    return safe_name(inside, NAME_IN_LINE_CHARS)
+    return safe_name(clean(inside), NAME_IN_LINE_CHARS)
 
 
 class Notes:
     """Implements `app.ports.Inbox`: a cursor a turn, silent once it is to end."""
 
-    def __init__(self, store: Store, snapshot: Snapshot, own: Sequence[str] = ()) -> None:
+    def __init__(self, store: Store, snapshot: Snapshot, clean: Callable[[str], str], own: Sequence[str] = ()) -> None:
         self._store = store
         self._snapshot = snapshot
+        self._clean = clean
         self._own = own
         self._said: dict[str, tuple[str, Said]] = {}  # chat → (turn, what it was told)
         store.listen_deleted(self._gone)
@@ -149,7 +164,7 @@ class Notes:
         if known is None or known[0] != turn.turn_id:
             known = self._said[turn.chat] = (turn.turn_id, Said())
         lists = may_look(context_of(self._store, turn)) is None
-        lines = notes(self._snapshot.of(me), others, known[1], own=self._own, lists=lists)
+        lines = notes(self._snapshot.of(me), others, known[1], own=self._own, lists=lists, clean=self._clean)
         return Joining(tuple(Joined(kind="note", text=host_line(line)) for line in lines))
 
 

@@ -176,7 +176,7 @@ class ListChats:
         here = me is not None and bool(s.folder) and bool(me.folder) and real(s.folder) == real(me.folder)
         work = self._snapshot.of(s) if state in ("working", "needs-you") else Working(s)
         files = [*work.files, *(p for p in work.shared if p not in work.files)]
-        named = [self._name(shown(p, me if here and me else s)) for p in files[:LISTED_FILES]]
+        named = [shown(p, me if here and me else s, self._clean) for p in files[:LISTED_FILES]]
         return OtherChat(
             id=s.id,
             title=self._name(s.title),

@@ -25,5 +25,5 @@ def build_list(
     """`list_chats` and the notes. `own`: Shoal's own folders."""
     return Extension(
         tools=(ListChats(store, clock, port, snapshot, clean, waiting=waiting),),
-        inboxes=(Notes(store, snapshot, own),),
+        inboxes=(Notes(store, snapshot, clean, own),),
     )

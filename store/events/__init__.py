@@ -7,6 +7,7 @@ from typing import Any
 
 from . import chat, explored, talk, together, tools, turn, work
 from .base import (
+    MODES,
     ChatStatus,
     Decision,
     Effect,
@@ -111,6 +112,7 @@ def event_from(body: Mapping[str, Any]) -> Event:
 
 __all__ = [
     "EVENT_TYPES",
+    "MODES",
     "VAULT_LOCKED",
     "AssistantDone",
     "Attachment",

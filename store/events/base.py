@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -51,6 +51,7 @@ class Stored:
 
 
 Mode = Literal["plan", "ask", "auto", "full"]
+MODES: tuple[Mode, ...] = get_args(Mode)  # from the least power to the most
 Outcome = Literal["success", "interrupted", "error"]
 Decision = Literal["allow", "allow-always", "deny", "expired"]
 ChatStatus = Literal["idle", "running", "awaiting-permission", "error"]

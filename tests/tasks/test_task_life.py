@@ -13,9 +13,11 @@ from app import commands as cmd
 from app.guard.quoting import host_line
 from app.providers.scripted import ScriptedWire
 from app.tasks import following, service, tools
+from app.tasks.room import Machine
+from app.together.messaging import SENT
 from store import events as ev
 from store.limits import PERMISSION_UNATTENDED_SECONDS
-from store.together import KeptTask
+from store.together import Chain, KeptTask
 from tests.session.kit import FakeTool, until
 from tests.together.kit import Chats, Holds, call, open_chats
 
@@ -85,8 +87,51 @@ async def test_its_mode_is_never_more_than_its_chats_and_follows_it(tmp_path: Pa
         assert chats.summary(own).mode == "auto"
         await chats.session.do(cmd.SetOptions(chat=here, mode="ask"))
         await until(lambda: chats.summary(own).mode == "ask")
+        for mode in ("auto", "full"):
+            with pytest.raises(cmd.CommandError, match="whose mode is ask"):
+                await chats.session.do(cmd.SetOptions.model_validate({"chat": own, "mode": mode}))
+        await chats.session.do(cmd.SetOptions(chat=own, mode="plan"))
+        await chats.session.do(cmd.SetOptions(chat=here, inbound="hold"))  # the chat moves, its mode doesn't
         go.set()
         await ended(chats, here)
+        assert chats.summary(own).mode == "plan"
+        await chats.session.do(cmd.SetOptions(chat=own, mode="ask"))
+        await chats.session.do(cmd.SetOptions(chat=here, mode="plan"))  # it has ended, so it doesn't follow …
+        await chats.session.do(cmd.DecideTask(task=card(chats, here).task_id, action="retry"))
+        await until(lambda: len(chats.events(own, "turn.started")) == 2)
+        assert chats.events(own, "turn.started")[-1].mode == "plan"  # … until it goes on
+
+
+async def test_no_message_starts_a_task_that_waits_for_room_or_for_a_press(tmp_path: Path) -> None:
+    holds = Holds()
+    async with open_chats(tmp_path, tools=[holds.tool], machine=Machine(1)) as chats:
+        models(chats, holds.step("first"), ["done"], ["done"])
+
+        def tell(_request: Any) -> list[Any]:
+            queued = next(t for t in chats.store.kept(KeptTask) if t.state in ("queued", "stopped"))
+            text = f"about {queued.state}"
+            return [call("message_chat", {"chat": queued.chat, "text": text, "start_reply": True})]
+
+        steps = [start(model="scripted:task"), start(model="scripted:task"), ["ok"], tell, ["told"], tell, ["told"]]
+        here = await chats.new("Main", *steps, mode="full")
+        await chats.say_and_leave(here, "go")
+        await until(lambda: {t.state for t in chats.store.kept(KeptTask)} == {"running", "queued"})
+        await until(lambda: chats.events(here, "turn.completed"))
+        queued = next(t for t in chats.store.kept(KeptTask) if t.state == "queued")
+        await chats.session.do(cmd.Send(chat=here, text="tell it"))
+        await until(lambda: len(chats.events(here, "turn.completed")) == 2)
+        await chats.session.do(cmd.DecideTask(task=queued.id, action="stop"))
+        await chats.session.do(cmd.Send(chat=here, text="tell it again"))
+        await until(lambda: len(chats.events(here, "turn.completed")) == 3)
+        assert [r for r in chats.results(here) if r.startswith("Sent")] == [SENT["reply"].format(title="Smoke")] * 2
+        assert chats.events(queued.chat, "turn.started") == []
+        chain = chats.events(here, "turn.started")[-1].chain
+        assert chats.store.kept(Chain, "id=?", chain)[0].replies == 0  # nothing was started
+        await chats.session.do(cmd.DecideTask(task=queued.id, action="retry"))
+        holds.let_go("first")
+        await until(lambda: {t.state for t in chats.store.kept(KeptTask)} == {"done"})
+        told = {p.partition("\n")[2].split("\n")[1] for p in chats.joined(queued.chat, "message")}
+        assert told == {"about queued", "about stopped"}
 
 
 async def test_what_the_chat_read_goes_with_it_and_what_it_read_comes_back(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app import commands as cmd
+from app.guard import secrets
 from app.ports import TurnContext
 from app.together.lines import CHANGES, EditWatch, Said, line_name, notes
 from app.together.list_chats import TOGETHER_PROMPT, ListArgs, ListChats
@@ -105,6 +106,14 @@ def test_no_title_or_file_name_closes_the_line_or_opens_one(title: str, file: st
         assert mark not in line
     assert len(line) <= len(fixed) + 2 * 120 + 80
     assert line_name(title)
+
+
+def test_secrets_are_taken_out_of_titles_and_file_names_before_they_are_cut() -> None:
+    key = "ghp" + "_" + "a1B2" * 9
+    other = Working(summary(title=f"{'Deploy ' * 15}with {key}"), (f"/w/{key}.txt",))
+    mine = Working(ME.chat, (f"/w/{key}.txt",))
+    lines = notes(mine, [other], Said(), clean=secrets.clean)
+    assert len(lines) == 2 and "Deploy" in lines[0] and "ghp" not in str(lines)
 
 
 def test_the_same_place(tmp_path: Path) -> None:
