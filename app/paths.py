@@ -9,6 +9,11 @@ from pathlib import Path
 from platformdirs import user_data_path
 
 
+def worktrees_of(root: Path) -> Path:
+    """Where tasks get worktrees of their own: beside Shoal's folder, which tools don't write in."""
+    return root.with_name(f"{root.name}-worktrees")
+
+
 @dataclass(frozen=True, slots=True)
 class Home:
     """Where everything of one Shoal lies; `SHOAL_HOME` moves all of it."""

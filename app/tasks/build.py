@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from app.paths import worktrees_of
 from app.ports import ChatPort, Extension
 from app.settings import RoutineSettings
 from app.tasks import room
@@ -31,7 +32,7 @@ def build_tasks(
     folder: str = "",
 ) -> tuple[Extension, Tasks]:
     """The tools, what tasks are told, those that are due, and the commands. `commands`: how many run now."""
-    worktrees = Worktrees(home.with_name(f"{home.name}-worktrees"))
+    worktrees = Worktrees(worktrees_of(home))
     tasks = Tasks(store, clock, port, clean, machine=reading or (lambda: machine(commands)), worktrees=worktrees)
     timed = Routines(store, clock, port, routines or {}, model=model, folder=folder)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 
+from app.paths import worktrees_of
 from app.ports import ChatPort, Extension
 from app.together.lines import Notes
 from app.together.list_chats import ListChats
@@ -22,7 +24,8 @@ def build_list(
     own: Sequence[str] = (),
     waiting: Callable[[], Collection[str]] = lambda: (),
 ) -> Extension:
-    """`list_chats` and the notes. `own`: Shoal's own folders."""
+    """`list_chats` and the notes. `own`: Shoal's own folders; those of tasks' worktrees are among them here."""
+    own = (*own, *(str(worktrees_of(Path(folder))) for folder in own))
     return Extension(
         tools=(ListChats(store, clock, port, snapshot, clean, waiting=waiting),),
         inboxes=(Notes(store, snapshot, clean, own),),

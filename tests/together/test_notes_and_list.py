@@ -174,6 +174,23 @@ async def test_a_turn_hears_it_as_it_starts_and_the_system_text_stays_the_same(t
         assert first.system == second.system and TOGETHER_PROMPT in first.system
 
 
+async def test_a_tasks_worktree_is_a_place_of_its_own_also_beside_a_chat_in_the_folder_that_holds_it(
+    tmp_path: Path,
+) -> None:
+    async with open_chats(tmp_path) as chats:
+        files = (ev.FileChange(path="a.py", change="changed"),)
+        for n, folder in enumerate((tmp_path / "home-worktrees" / "k_1", tmp_path / "other")):
+            there = await chats.new(f"There {n}", folder=str(folder))
+            await chats.commit(
+                there, ev.TurnStarted(turn_id=f"r_{n}"), ev.FilesChanged(change_id=f"f_{n}", files=files)
+            )
+        here = await chats.new("Here", ["ok"], folder=str(tmp_path))
+        await chats.say_and_leave(here, "hi")
+        await chats.session.settle(here)
+        (line,) = chats.joined(here, "note")
+        assert "“There 1”" in line
+
+
 async def test_someone_elses_chat_hears_nothing_and_is_never_mentioned(tmp_path: Path) -> None:
     async with editing(tmp_path) as (chats, there, _go):
         guest = await chats.new("Guest", ["a"])

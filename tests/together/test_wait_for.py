@@ -315,7 +315,7 @@ class Slow:
 async def test_calls_of_one_step_pass_no_limit_and_make_no_second_wait(tmp_path: Path) -> None:
     async with open_chats(tmp_path) as chats:
         waits = next(s for s in chats.extension.starters if isinstance(s, service.Waits))
-        waits._watchers = {"url": Slow()}
+        waits._watchers = {"url": Slow(), "ci": Slow()}
         pages = [f"https://example.com/{n}" for n in range(WAITS_A_CHAT + 2)]
         many = await chats.new("Many", [wait("url", url=page)[0] for page in pages], ["I wait."])
         await chats.say(many, "wait")
@@ -323,6 +323,9 @@ async def test_calls_of_one_step_pass_no_limit_and_make_no_second_wait(tmp_path:
         same = await chats.new("Same", [wait("url", url=pages[0])[0] for _ in range(3)], ["I wait."])
         await chats.say(same, "wait")
         assert len(shown(chats, same)) == 1 and chats.results(same).count(ALREADY.format(title=pages[0])) == 2
+        checks = await chats.new("Checks", wait("ci", repo="https://github.com/o/r", ref="main"), ["I wait."])
+        await chats.say(checks, "wait")
+        assert shown(chats, checks)[0].url == "https://github.com/o/r/commit/main/checks"  # what its row opens
         assert {w.spec["seen"] for w in chats.store.kept(KeptWait)} == {"as it was"}  # kept with it
 
 

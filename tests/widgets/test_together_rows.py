@@ -57,6 +57,9 @@ def test_a_list_counts_and_opens_to_its_chats() -> None:
         "    ● Fix the login · editing files · 3 min · Changing auth.ts +2",
         "    ◆ Notes · needs you · same folder",
     ]
+    narrow = shown(row, 38)
+    assert " ".join(narrow.split()).endswith("Changing auth.ts +2 ◆ Notes · needs you · same folder")  # nothing is cut
+    assert [line.target for line in row.lines(38)][-3:] == ["0", "0", "1"]
     assert not OtherChatsLook(OtherChatsRow("l", NOW, 1)).can_focus
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from rich.cells import cell_len
 from textual.message import Message
 
 from store.events import OtherChat
 from store.rows import AnyRow, OtherChatsRow
 from store.text import safe_text
-from widgets.line import Line, Piece, fit_pieces, wrap
+from widgets.line import Line, Piece, wrap
 from widgets.marks import FOLDED, IDLE, NEEDS_YOU, OPEN, STOPPED, WORKING, ago, lasted
 from widgets.names import person, title_of
 from widgets.row import Row
@@ -54,7 +55,9 @@ class OtherChatsLook(Row):
         words = " · ".join(counts or ["none working" if model.chats else "there are no others"])
         out = wrap([("Checked on your other chats", "muted"), (f" · {words}", "muted")], width, first=(mark, "muted"))
         if self.opened:
-            out += [Line(fit_pieces(self._chat(c), width), str(n)) for n, c in enumerate(model.chats)]
+            for n, chat in enumerate(model.chats):
+                mark, *said = self._chat(chat)
+                out += wrap(said, width, first=mark, rest=(" " * cell_len(mark[0]), ""), target=str(n))
         return out
 
     def _chat(self, chat: OtherChat) -> list[Piece]:

@@ -41,6 +41,7 @@ LETS_GO = (
     "Waiting for {title}, until {until} at the most. End your reply now, without asking again: this chat carries on by "
     "itself when it is over."
 )
+CHECKS = "https://github.com/{repo}/commit/{ref}/checks"  # the page that its row opens
 DESCRIPTION = (
     "Wait for something without asking again and again: another chat (chat), a task of this chat (task), a background "
     "process (process), a page (url), the checks of a commit on GitHub (ci), or a time (time). Where the answer says "
@@ -131,7 +132,7 @@ class WaitFor:
             title,
             minutes=minutes,
             tell=args.tell_me,
-            url=spec.get("url") if args.kind == "url" else None,
+            url=CHECKS.format(**spec) if args.kind == "ci" else spec.get("url"),
             chat=spec.get("chat") or spec.get("task_chat"),
         )
         if self._lets_go(args, ctx, spec):
