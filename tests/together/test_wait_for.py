@@ -143,7 +143,7 @@ async def test_only_800_characters_cleaned_before_the_cut_and_fenced(tmp_path: P
         await chats.session.do(cmd.Send(chat=here, text="wait"))
         await chats.session.settle(here)
         go.set()
-        await until(lambda: notes(chats, here))
+        await until(lambda: notes(chats, here) and chats.summary(here).taints)
         (words,) = notes(chats, here)
         assert words.count("</chat-reply>") == 1 and words.count("[Shoal:") == 2 and "a1B2" not in words
         assert len(words) < 1_300

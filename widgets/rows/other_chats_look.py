@@ -56,8 +56,8 @@ class OtherChatsLook(Row):
         out = wrap([("Checked on your other chats", "muted"), (f" · {words}", "muted")], width, first=(mark, "muted"))
         if self.opened:
             for n, chat in enumerate(model.chats):
-                mark, *said = self._chat(chat)
-                out += wrap(said, width, first=mark, rest=(" " * cell_len(mark[0]), ""), target=str(n))
+                head, *said = self._chat(chat)
+                out += wrap(said, width, first=head, rest=(" " * cell_len(head[0]), ""), target=str(n))
         return out
 
     def _chat(self, chat: OtherChat) -> list[Piece]:
