@@ -78,14 +78,16 @@ class Delivery:
         """Whether a reply runs, is due, or was broken by a restart and will be carried on."""
         if self._desk is None or self._desk.store.summary(chat) is None:
             return False
-        return self.running(chat) is not None or any(chat in starter.chats() for starter in self._desk.starters)
+        # one being started may be due no more and not run yet
+        if self.running(chat) is not None or chat in self._starting:
+            return True
+        return any(chat in starter.chats() for starter in self._desk.starters)
 
     def going(self) -> set[str]:
         """Every chat that is working."""
         if self._desk is None:
             return set()
-        due = (chat for starter in self._desk.starters for chat in starter.chats())
-        return {*self._desk.runner.chats(), *(chat for chat in due if self._desk.store.summary(chat) is not None)}
+        return {*self._desk.runner.chats(), *(c for c in self.due() if self._desk.store.summary(c) is not None)}
 
     def due(self) -> list[str]:
         """Every chat in which a reply is due, or being started: its turn can be durable before it runs."""

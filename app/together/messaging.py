@@ -26,6 +26,7 @@ SENT = {
     "held": "“{title}” holds messages from other chats for the person, who passes it on or dismisses it.",
     "refused": "Not delivered: “{title}” turns messages from other chats away. Don't try another way.",
 }
+PRIVATE = "This chat is private, so other chats hear nothing of it, and it writes to none and stops none."
 NOT_WORKING = "“{title}” isn't writing a reply, so there is nothing to stop. Nothing was changed."
 STOPPED = "“{title}” was asked to stop its reply, and hears why at its next one."
 
@@ -60,8 +61,8 @@ class _ToChat:
         self._messages = messages
 
     def refusal(self, ctx: TurnContext) -> str | None:
-        """The rule of looking through earlier chats."""
-        return may_look(ctx)
+        """The rule of looking through earlier chats; a private chat is told of to none, so it writes to none."""
+        return may_look(ctx) or (PRIVATE if ctx.private else None)
 
 
 class MessageChat(_ToChat):

@@ -46,8 +46,11 @@ async def test_a_reply_that_a_restart_broke_is_about_to_carry_on_until_it_does(t
         before = await entry(chats, here, OPEN)
         assert (before["state"], before["doing"], before["counted"]) == ("working", CARRIES_ON, 1)
         assert "reply_began" not in before
+        works: list[bool] = []  # when its turn is durable, and neither due any more nor running yet
+        chats.store.listen(lambda _: works.append(chats.session.delivery.working(OPEN)))
         chats.session.ready()
         await chats.session.settle()
+        assert works[0] and len(works) > 1
         after = await entry(chats, here, OPEN)
         assert after["state"] == "idle" and "doing" not in after and after["counted"] == 0
 

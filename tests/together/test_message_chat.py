@@ -12,7 +12,7 @@ from app import commands as cmd
 from app.guard.may import NO_SUCH_CHAT
 from app.providers.scripted import ScriptedWire
 from app.together import chains, messages
-from app.together.messaging import ITSELF, SENT
+from app.together.messaging import ITSELF, PRIVATE, SENT
 from store import events as ev
 from store.log import Batch
 from tests.session.kit import FakeTool, until
@@ -241,6 +241,18 @@ async def test_it_is_checked_again_before_it_is_read(tmp_path: Path) -> None:
             ("refused", messages.TURNED_AWAY),
             ("refused", messages.NOT_ALONE),
         ]
+
+
+async def test_a_private_chat_writes_to_none_so_nothing_of_it_is_in_another(tmp_path: Path) -> None:
+    async with open_chats(tmp_path) as chats:
+        there = await chats.new("Fix the login")
+        here = await chats.new("My illness", tell(there), [call("list_chats", {})], ["ok"], private=True)
+        await chats.say(here, "tell it")
+        assert PRIVATE in chats.results(here)[0] and there in chats.results(here)[1]
+        assert not {"message_chat", "stop_chat"} & {
+            t.name for t in chats.wires["scripted:My illness"].requests[0].tools
+        }
+        assert "illness" not in str(chats.events(there)) and chats.messages() == []
 
 
 @pytest.mark.parametrize(
