@@ -144,9 +144,8 @@ class ListChats:
         busy = [s for s in mine if states[s.id] == "working"]
         needs = [s for s in mine if states[s.id] == "needs-you"]
         since = self._clock.now_ms() - LISTED_RECENT_DAYS * 86_400_000
-        recent = [
-            s for s in mine if states[s.id] in ("idle", "stopped") and s.last_active >= since and not s.archived_at
-        ]
+        quiet = (s for s in mine if states[s.id] in ("idle", "stopped") and (s.messages or s.title))  # no empty one
+        recent = [s for s in quiet if s.last_active >= since and not s.archived_at]
         listed = busy if which == "working" else [*busy, *(s for s in needs if not s.archived_at), *recent]
         tasks = self._tasks()
         chats = tuple(self._entry(s, states[s.id], ctx, me, tasks, waits) for s in listed[:LISTED_CHATS])

@@ -303,6 +303,7 @@ async def test_needs_you_then_recent_and_archived_ones_only_while_working(tmp_pa
         old = await chats.new("Old")
         chats.clock.tick(4 * DAY / 1000)
         here, idle, gone = await chats.new("Here"), await chats.new("Idle"), await chats.new("Archived")
+        await chats.session.do(cmd.NewChat(title=""))  # empty: nothing to tell of it
         await chats.session.do(cmd.Archive(chat=gone))
         busy = await chats.new("Archived and busy")
         await chats.commit(busy, ev.ChatArchived(archived=True), ev.TurnStarted(turn_id="r"))
