@@ -10,7 +10,7 @@ from typing import Final, Literal
 from app.guard.commands import Part
 from app.guard.downloads import FETCHERS
 from app.guard.places import is_built, is_secret, parts_of, runs_or_configures
-from app.guard.targets import Place, Where
+from app.guard.targets import Place, Where, within
 from app.guard.unwrap import INTERPRETERS, SHELLS
 
 Kind = Literal[
@@ -66,6 +66,11 @@ class Step:
     def place(self, word: str) -> Place:
         """Where a word leads."""
         return self.where.place(word, self.cwds)
+
+    def inside(self, word: str) -> bool:
+        """Whether it leads into the work folder, or to all of it, from wherever the command may be."""
+        paths = [self.where.absolute(word, cwd) for cwd in self.cwds]
+        return bool(self.where.folder) and all(path and within(path, self.where.folder) for path in paths)
 
 
 _SENDERS: Final = frozenset(
@@ -212,8 +217,6 @@ def _wipe(step: Step) -> Iterator[Risk]:
             targets = [
                 t if step.place(t) != Place.WHOLE or _far(step, t) else t.rstrip("/") + "/found" for t in targets
             ]
-    elif name in ("chmod", "chown", "chgrp") and step.given("-R", "--recursive"):
-        targets = [w for w in step.words()[1:] if step.place(w) >= Place.OUTSIDE]
     elif name == "rsync" and any(a.startswith("--delete") for a in args):
         targets = step.words()[-1:]
     elif name == "truncate":
@@ -233,6 +236,18 @@ def _wipe(step: Step) -> Iterator[Risk]:
         targets += [w for w in step.words() if w.startswith("/dev/") and step.place(w) == Place.WHOLE]
     targets += [w for w in step.part.writes if step.place(w) == Place.WHOLE]
     yield from _deleted(step, targets)
+
+
+def _reowned(step: Step) -> Iterator[Risk]:
+    """Who may use a whole tree is changed: no file is lost, and in the work folder nothing is asked."""
+    if step.part.name not in ("chmod", "chown", "chgrp") or not step.given("-R", "--recursive"):
+        return
+    for word in step.words()[1:]:
+        place = step.place(word)
+        if place == Place.WHOLE and not step.inside(word):
+            yield Risk("wipe", "change who may use a whole home or disk", 2, True, whole=True)
+        elif place in (Place.OUTSIDE, Place.UNKNOWN):
+            yield Risk("wipe", "change who may use files outside the work folder", 2, True)
 
 
 def _far(step: Step, target: str) -> bool:
@@ -384,5 +399,5 @@ def _known(step: Step) -> Iterator[Risk]:
 
 
 RULES: Final[tuple[Callable[[Step], Iterator[Risk]], ...]] = (
-    _remote_code, _credentials, _egress, _wipe, _git, _privilege, _persistence, _known,
+    _remote_code, _credentials, _egress, _wipe, _reowned, _git, _privilege, _persistence, _known,
 )  # fmt: skip

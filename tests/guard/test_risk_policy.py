@@ -103,6 +103,20 @@ def test_deleting_a_whole_home_folder_or_disk_is_lifted_by_no_mode(command):
 
 
 @pytest.mark.parametrize(
+    "command", ["chmod -R u+w .", "chmod -R 755 ./*", "chown -R me src", "cd sub && chmod -R g+r ."]
+)
+def test_who_may_use_the_work_folder_is_no_deletion(command):
+    assert assess(parse(command), WHERE).whole is None and not asks(command, read=False)
+
+
+@pytest.mark.parametrize(
+    "command", ["chown -R x ~", "chmod -R 777 /", "cd .. && chmod -R 777 .", "chmod -R 700 ~/other"]
+)
+def test_who_may_use_more_than_the_work_folder_asks_in_words_of_its_own(command):
+    assert asks(command, read=False) and worst(command).words.startswith("change who may use")
+
+
+@pytest.mark.parametrize(
     "command",
     [
         "cat ~/.local/share/shoal/store.db", "sqlite3 $HOME/.local/share/shoal/store.db .dump",
