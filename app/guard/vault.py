@@ -115,6 +115,10 @@ class Vault:
             return []
         return await self._with(lambda backend: backend.names())
 
+    async def has(self, name: str) -> bool:
+        """Whether there is a value of that name, however it is capitalised. Raises VaultProblem."""
+        return _same(await self.names(), name) is not None
+
     async def get(self, name: str) -> str | None:
         """The value of a name, however it is capitalised; hidden in all answers from now on. Raises VaultProblem."""
         if not self._folder.is_dir():

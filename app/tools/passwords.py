@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, PrivateAttr
 
 from app.guard.may import may_look
 from app.guard.vault import HandedOut, Vault
@@ -49,6 +49,7 @@ class UsePasswordArgs(ToolArgs):
 
     name: str = Field("", max_length=VAULT_NAME_CHARS, description="The password's name; empty lists the names.")
     into: str = Field("PASSWORD", max_length=64, description="The environment variable of your next command.")
+    _nothing: ToolOutcome | None = PrivateAttr(default=None)  # why nothing can be handed out, found before any question
 
 
 class UsePassword:
@@ -78,6 +79,9 @@ class UsePassword:
         """For the guard: listing names changes nothing; handing out is asked by the name."""
         if not args.name.strip():
             return CallFacts(self.name, self.family, "read", self.label(args))
+        args._nothing = await self._why_not(args, ctx)
+        if args._nothing is not None:  # nobody is asked about what can't be
+            return CallFacts(self.name, self.family, "read", self.label(args))
         preview = f"${args.into} of the next command"
         return CallFacts(self.name, self.family, "write", self.label(args), preview=preview)
 
@@ -86,21 +90,36 @@ class UsePassword:
         try:
             if not args.name.strip():
                 return ToolOutcome(self._listed(await self._vault.names()))
-            if not _VARIABLE.match(args.into):
-                return ToolOutcome(NO_VARIABLE, ok=False)
-            if _TELLING.match(args.into):
-                return ToolOutcome(NOT_THAT.format(name=args.into), ok=False)
+            if (nothing := args._nothing or await self._why_not(args, ctx)) is not None:
+                return nothing
             value = await self._vault.get(args.name)
-            if value is None:
-                listed = self._listed(await self._vault.names())
-                return ToolOutcome(NO_SUCH.format(name=self._named(args), listed=listed), ok=False)
-        except VaultLocked:  # the person is told where they look, with the key that opens it; once a turn
-            told = Notice(notice_id=f"vault-{ctx.turn_id}", text=TOLD_LOCKED, level="warning", code=VAULT_LOCKED)
-            return ToolOutcome(LOCKED, ok=False, events=(told,))
         except VaultProblem as error:
-            return ToolOutcome(str(error), ok=False)
+            return self._problem(error, ctx)
+        if value is None:
+            return ToolOutcome(NO_SUCH.format(name=self._named(args), listed="").strip(), ok=False)
         self._handed.hand(ctx.chat, ctx.turn_id, args.into, value)
         return ToolOutcome(READY.format(name=self._named(args), into=args.into))
+
+    async def _why_not(self, args: UsePasswordArgs, ctx: TurnContext) -> ToolOutcome | None:
+        """Why nothing can be handed out, if so; no value is looked at."""
+        if not _VARIABLE.match(args.into):
+            return ToolOutcome(NO_VARIABLE, ok=False)
+        if _TELLING.match(args.into):
+            return ToolOutcome(NOT_THAT.format(name=args.into), ok=False)
+        try:
+            if await self._vault.has(args.name):
+                return None
+            listed = self._listed(await self._vault.names())
+        except VaultProblem as error:
+            return self._problem(error, ctx)
+        return ToolOutcome(NO_SUCH.format(name=self._named(args), listed=listed), ok=False)
+
+    def _problem(self, error: VaultProblem, ctx: TurnContext) -> ToolOutcome:
+        if not isinstance(error, VaultLocked):
+            return ToolOutcome(str(error), ok=False)
+        # the person is told where they look, with the key that opens it; once a turn
+        told = Notice(notice_id=f"vault-{ctx.turn_id}", text=TOLD_LOCKED, level="warning", code=VAULT_LOCKED)
+        return ToolOutcome(LOCKED, ok=False, events=(told,))
 
     def _named(self, args: UsePasswordArgs) -> str:
         return safe_name(self._clean(args.name), VAULT_NAME_CHARS)

@@ -15,7 +15,7 @@ from app.paths import Home
 from app.providers.scripted import ScriptedWire, ScriptedWires, call
 from app.services import Services, build
 from app.settings import load
-from app.tools.passwords import LISTED, NONE_KEPT, NOT_THAT
+from app.tools.passwords import LISTED, LOCKED, NONE_KEPT, NOT_THAT
 from store import events as ev
 from store.log import Batch
 from tests.session.kit import until
@@ -99,6 +99,21 @@ async def test_names_are_listed_without_values_or_a_question(tmp_path: Path) -> 
         await said(services, chat)
         listed = LISTED.format(names="“deploy key”")
         assert results(services, chat) == [NONE_KEPT, listed, f"There is no password “nothing”. {listed}"]
+
+
+async def test_nobody_is_asked_about_a_password_that_isnt_there_or_locked_or_cant_go_there(tmp_path: Path) -> None:
+    uses = [{"name": "nothing"}, {"name": "k", "into": "PATH"}, {"name": "k"}]
+    steps = [[call("use_password", use, f"c{n}")] for n, use in enumerate(uses)]
+    async with shoal(tmp_path, steps[0], steps[1], ["ok"], steps[2], ["ok"]) as (services, _):
+        await services.vault.set_passphrase("a phrase of some length")
+        await services.session.do(cmd.PutInVault(name="K", value=VALUE))
+        chat = (await services.session.do(cmd.NewChat(title="T", mode="ask")))["chat"]
+        await said(services, chat)
+        await services.vault.lock()
+        await said(services, chat)
+        wanted = ["There is no password “nothing”. The vault has: “K”.", NOT_THAT.format(name="PATH"), LOCKED]
+        assert results(services, chat) == wanted
+        assert not [e for e in services.store.events(chat=chat) if e.event.type == "permission.requested"]
 
 
 @pytest.mark.parametrize("into", ["PATH", "LD_PRELOAD", "BASH_ENV", "GIT_SSH_COMMAND", "PYTHONSTARTUP", "home"])
