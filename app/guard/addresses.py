@@ -35,8 +35,6 @@ def carries(url: str) -> str | None:
         return "its address can't be read"
     if parts.username is not None or parts.password is not None or "@" in parts.netloc or "\\" in url:
         return "its address has a name or a password in it"
-    if port not in (None, 80, 443):
-        return "its address names a port"
     if len(parts.query) > QUERY_MOST or len(parts.fragment) > QUERY_MOST:
         return "its address is long enough to carry words out"
     if any(len(segment) > SEGMENT_MOST for segment in parts.path.split("/")):
@@ -48,6 +46,8 @@ def carries(url: str) -> str | None:
     below = len(labels) - (3 if _TWO_PART.search(host) else 2)
     if any(len(label) > LABEL_MOST for label in labels) or below > LABELS_MOST:
         return "its host's name is long enough to carry words out"
+    if port not in (None, 80, 443):  # the last: a port that the person named is passed over, nothing else is
+        return "its address names a port"
     return None
 
 

@@ -297,6 +297,12 @@ def test_only_a_host_the_person_named_is_free_after_reading():
     assert allowed(judge(local, now("auto", PAGE, said=("get http://127.0.0.1:8080/",))))
 
 
+@pytest.mark.parametrize("rest", ["?q=" + "x" * 81, "#" + "x" * 81, "x" * 61, "?data=" + "x" * 24])
+def test_a_port_that_the_person_named_lets_nothing_else_of_the_address_through(rest):
+    url = "http://127.0.0.1:8080/" + rest
+    assert not allowed(judge(fetch(url), now("auto", PAGE, said=("get http://127.0.0.1:8080/",))))
+
+
 # -- reasons and speed
 
 
