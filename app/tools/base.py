@@ -95,11 +95,27 @@ class OpenGate:
         return Allow()
 
 
+_TO_COME = {
+    "Wrote": "Write",
+    "Edited": "Edit",
+    "Listed": "List",
+    "Looked": "Look",
+    "Searched": "Search",
+    "Stopped": "Stop",
+}
+
+
+def to_come(label: str) -> str:
+    """What a label says was done, as what a card asks about."""
+    first, space, rest = label.partition(" ")
+    return _TO_COME.get(first, first) + space + rest
+
+
 async def facts_of(tool: Tool, args: Any, ctx: TurnContext) -> CallFacts:
     """What the call would do, as the tool tells it; a tool that tells nothing has its family and effect only."""
     told = getattr(tool, "facts", None)
     if told is None:
-        return CallFacts(tool.name, tool.family, tool.effect, summary=tool.label(args))
+        return CallFacts(tool.name, tool.family, tool.effect, summary=to_come(tool.label(args)))
     facts: CallFacts = await told(args, ctx)
     return facts
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.guard.secrets import MASK
+from app.tools.base import to_come
 from app.tools.files import atomic, editing
 from app.tools.files.write_file import MASKED
 from tests.tools.hands import Hands, all_files, put
@@ -222,6 +223,22 @@ async def test_the_card_shows_a_diff_of_a_write_and_the_words_of_an_edit(tmp_pat
     told = await hands.facts("edit_file", path="a.txt", old_text="two", new_text="2")
     assert told.preview == "-two\n+2"
     assert (told.effect, told.family, told.outside) == ("write", "files", ())
+
+
+async def test_a_card_asks_about_what_is_to_come_and_a_row_says_what_was_done(tmp_path: Path) -> None:
+    hands = Hands(tmp_path)
+    calls: dict[str, tuple[dict[str, str], str]] = {
+        "write_file": ({"path": "a.txt", "content": "x"}, "Write a.txt"),
+        "edit_file": ({"path": "a.txt", "old_text": "x", "new_text": "y"}, "Edit a.txt"),
+        "read_file": ({"path": "/etc/hosts"}, "Read /etc/hosts"),
+        "list_files": ({"path": "/etc"}, "List /etc"),
+        "glob_files": ({"pattern": "*.py"}, "Look for files *.py"),
+        "search_files": ({"pattern": "Wrote"}, "Search files for “Wrote”"),
+    }
+    assert {name: (await hands.facts(name, **args)).summary for name, (args, _) in calls.items()} == {
+        name: words for name, (_, words) in calls.items()
+    }
+    assert to_come("Stopped a background process") == "Stop a background process"
 
 
 async def test_the_hook_before_an_edit_can_hold_it_back(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 from pydantic import PrivateAttr
 
 from app.ports import CallFacts, ToolOutcome, TurnContext
-from app.tools.base import ToolArgs
+from app.tools.base import ToolArgs, to_come
 from app.tools.beneath import NOT_ALLOWED, Place, Refused, in_words, locate
 from app.tools.bounds import Bounds, starts_by_itself
 from store.events import Event
@@ -126,7 +126,7 @@ class FileDesk:
     def facts(self, tool: Any, args: FileArgs, given: str, ctx: TurnContext, preview: str = "") -> CallFacts:
         """What the call would do; from here on the call means exactly this place."""
         write = tool.effect == "write"
-        summary = tool.label(args)
+        summary = to_come(tool.label(args))
         try:
             place = locate(ctx.folder, given)
         except Refused as refused:
