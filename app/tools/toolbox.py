@@ -95,9 +95,12 @@ class TurnToolbox:
         """Late results are dropped from here on."""
         self._over = True
 
-    async def refuse(self, call: ToolCall, sentence: str, status: ToolStatus = "error") -> ToolReturn:
-        """Record and answer a call that isn't run."""
-        done = ToolFinished(call_id=call.id, status=status, output=sentence, name=call.name or "a tool")
+    async def refuse(
+        self, call: ToolCall, sentence: str, status: ToolStatus = "error", *, asked: bool = False
+    ) -> ToolReturn:
+        """Record and answer a call that isn't run. `asked`: the row of its question says so, it needs none itself."""
+        name = "" if asked else call.name or "a tool"
+        done = ToolFinished(call_id=call.id, status=status, output=sentence, name=name)
         try:
             await self._commit("result", [done])
         except StoreError:
@@ -140,7 +143,8 @@ class TurnToolbox:
                         self._chat, request, attended=ctx.attended, intent=[started], always=always, full=full
                     )
                     if decision not in ("allow", "allow-always"):
-                        return await self.refuse(call, SAID_NO if decision == "deny" else NOBODY_ANSWERED)
+                        sentence = SAID_NO if decision == "deny" else NOBODY_ANSWERED
+                        return await self.refuse(call, sentence, asked=True)
                 case Allow():
                     await self._commit("intent", [started])
         except StoreError:

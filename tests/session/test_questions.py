@@ -8,6 +8,7 @@ from app import commands as cmd
 from app.providers.scripted import call
 from store import events as ev
 from store.log import Batch
+from store.rows import PermissionRow, ToolRow, fold
 from tests.loop.test_stopping import Asking
 from tests.session.kit import FakeTool, open_kit
 
@@ -37,6 +38,12 @@ async def test_two_questions_at_once_keep_the_chat_waiting_until_both_are_answer
         await kit.session.do(cmd.Answer(chat=chat, permission=first, decision="allow"))
         await kit.session.settle()
         assert tool.ran == ["1"]
+        rows = {}
+        for stored in kit.store.events(chat=chat):
+            fold(rows, stored)
+        asked = [row.decision for row in rows.values() if isinstance(row, PermissionRow)]
+        ran = [row.status for row in rows.values() if isinstance(row, ToolRow)]
+        assert sorted(asked) == ["allow", "deny"] and ran == ["success"], "a no is one row, without a failed call"
 
 
 async def test_a_question_nobody_is_there_to_answer_expires_after_an_hour(tmp_path):

@@ -148,6 +148,14 @@ async def test_a_change_is_one_line_and_undone_by_its_letter() -> None:
             assert words in text
 
 
+def test_a_change_names_its_files_and_doesnt_say_its_call_a_second_time() -> None:
+    label = "Ran make build"
+    assert shown(Change(ChangeRow("c", NOW, 1, label, FILES[1:])), 40) == ["▸ Made new.ts  +9                   undo"]
+    assert "Changed 2 files" in shown(Change(ChangeRow("c", NOW, 1, label, FILES)))[0]
+    during = Change(ChangeRow("c", NOW, 1, "Changed during this turn", FILES, shared=True))
+    assert "Changed during this turn" in shown(during)[0]
+
+
 async def test_a_shared_change_is_not_undone_by_one_press() -> None:
     row = Change(ChangeRow("c", NOW, 1, "", FILES, shared=True))
     assert shown(row, 40)[0].endswith("shared")

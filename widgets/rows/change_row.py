@@ -129,7 +129,7 @@ class Change(Row):
 
     def _words(self) -> str:
         files = self.model.files
-        if self.model.label:
+        if self.model.label and (self.model.shared or not files):  # else the call's own row says it, just above
             return safe_text(self.model.label, one_line=True, limit=200)
         if len(files) == 1:
             return f"{WORDS[files[0].change]} {safe_text(files[0].path, one_line=True, mark_bidi=True)}"
