@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from store import events as ev
 from store.batch import Batch, Page
 from store.events import Event, Stored
 from store.log import Store
-from store.rows import AnyRow, ToolRow, fold
+from store.rows import AnyRow, NoticeRow, ToolRow, fold
 from tests.store.store_makers import any_event
 
 
@@ -83,6 +84,11 @@ def rows_of(events) -> dict[str, AnyRow]:
     return rows
 
 
+def without_offers(rows: dict[str, AnyRow]) -> dict[str, AnyRow]:
+    """A page has no beginnings of replies, so it can't tell which failed one is past trying again: the feed does."""
+    return {key: replace(row, retry=False) if isinstance(row, NoticeRow) else row for key, row in rows.items()}
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.lists(any_event(), max_size=40), st.integers(1, 6))
 def test_folding_page_by_page_gives_the_rows_of_the_whole_log(tmp_path_factory, events: list[Event], size: int) -> None:
@@ -98,7 +104,7 @@ def test_folding_page_by_page_gives_the_rows_of_the_whole_log(tmp_path_factory, 
             assert mine.keys() <= whole.keys() and not mine.keys() & paged.keys()
             paged |= mine
             page = store.page("c", before=page.first_row, rows=size)
-        assert paged == whole
+        assert without_offers(paged) == without_offers(whole)
         assert store.verify() == set()
     finally:
         store.close()
