@@ -9,7 +9,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -48,15 +48,16 @@ def left_right(raw: bytes) -> None:
     assert raw.rfind(b"\x1b[?25h") > raw.rfind(b"\x1b[?25l")
 
 
-def seed(home: Path, title: str, *texts: str, draft: str = "") -> str:
-    """A chat in the store, written before Shoal starts."""
+def seed(home: Path, title: str, *texts: str, more: Sequence[ev.Event] = (), end: str = "") -> str:
+    """A chat in the store, written before Shoal starts; `more` and `end` come after its words."""
     from store.state import KeepState
 
     home.mkdir(exist_ok=True)
     store = Store(Home(home).store)
     chat = f"c_{abs(hash(title)) % 10**12:012d}"
     said = [ev.UserMessage(message_id=f"m_{i}{chat}", text=text) for i, text in enumerate(texts)]
-    store.commit_sync(Batch.of(chat, ev.ChatCreated(title=title), *said))
+    last = [ev.AssistantDone(message_id=f"m_end{chat}", text=end)] if end else []
+    store.commit_sync(Batch.of(chat, ev.ChatCreated(title=title[:200]), *said, *more, *last))
     store.commit_sync(Batch(changes=[KeepState("", "deck", {"chats": [chat], "focus": 0})]))
     store.close()
     return chat
@@ -198,12 +199,28 @@ DRIVER = re.compile(
 HIDDEN = re.compile("[\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f\x80-\x9f]")
 
 
-def hostile() -> list[tuple[str, str]]:
+def hostile() -> list[str]:
+    """Every line of the corpus."""
     rows = [json.loads(line) for line in CORPUS.read_text().splitlines()]
-    picked = [r for r in rows if {"screen", "markup", "title"} & set(r["checks"])]
-    texts = [base64.b64decode(r["text_b64"]).decode("utf-8", "surrogatepass") for r in picked]
+    texts = [base64.b64decode(row["text_b64"]).decode("utf-8", "surrogatepass") for row in rows]
+    named = [text.replace("{HOST}", "Shoal").replace("{host}", "shoal") for text in texts]
+    return [text.encode("utf-8", "replace").decode() for text in named]
+
+
+def doings(text: str, n: int) -> list[ev.Event]:
+    """A line wherever a reply's work puts words of others: names, labels, outputs, paths, memories, sources."""
     return [
-        (r["id"], t.replace("{HOST}", "Shoal").replace("{host}", "shoal")) for r, t in zip(picked, texts, strict=True)
+        ev.ForwardedMessage(message_id=f"m_f{n}", name=text[:120] or "x", text=text),
+        ev.Taint(source=ev.TaintSource(kind="web", label=text[:120] or "x")),
+        ev.ToolStarted(call_id=f"t_{n}", name="run_command", input={"command": text}, label=text, family="command"),
+        ev.ToolFinished(call_id=f"t_{n}", status="error", output=text),
+        ev.PermissionRequested(permission_id=f"p_{n}", tool_name="run_command", summary=text, preview=text, place=text),
+        ev.PermissionResolved(permission_id=f"p_{n}", decision="deny"),
+        ev.ProcessStarted(process_id=f"pr_{n}", command=text, folder=text),
+        ev.ProcessEnded(process_id=f"pr_{n}", exit_code=1),
+        ev.FilesChanged(change_id=f"f_{n}", label=text, files=(ev.FileChange(path=text, change="created", added=1),)),
+        ev.MemorySaved(memory_id=f"y_{n}", kind="fact", content=text[:2_000] or "x"),
+        ev.Notice(notice_id=f"n_{n}", text=text, level="warning"),
     ]
 
 
@@ -216,23 +233,31 @@ def assert_harmless(raw: bytes) -> None:
     assert hidden is None, repr(shown[max(0, hidden.start() - 60) : hidden.end() + 60])
 
 
-def test_hostile_lines_reach_the_terminal_as_plain_letters(start: Start, tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    lines = [text.encode("utf-8", "replace").decode() for _, text in hostile()]
-    assert len(lines) > 20
-    for n in range(0, len(lines), 6):
-        seed(home, lines[n], *lines[n : n + 6])
-    seed(home, "last", *lines)
-    shoal = start(lines=50)
-    shoal.wait(READY)
-    shoal.pump(1.0)
-    for _ in range(6):
+def test_every_hostile_line_reaches_the_terminal_as_plain_letters_wherever_it_is_shown(
+    start: Start, tmp_path: Path
+) -> None:
+    def ends(text: str) -> set[str]:
+        return set(re.findall(r"seen-\d\d-whole", text))
+
+    home, lines, each = tmp_path / "home", hostile(), 6
+    parts = [lines[n : n + each] for n in range(0, len(lines), each)]
+    for n, part in enumerate(parts):
+        more = [event for k, text in enumerate(part[:1]) for event in doings(text, each * n + k)]
+        seed(home, part[0], *part, more=more, end=f"seen-{n:02}-whole")
+    shoal = start(lines=90)
+    shoal.wait(lambda text: bool(ends(text)))
+    seen = ends(shoal.text)
+
+    def another(text: str) -> bool:
+        return bool(ends(text) - seen)
+
+    while len(seen) < len(parts):
         shoal.child.send("\x1b[1;3B")  # alt+down: the next chat
-        shoal.pump(0.3)
-    shoal.press("tab")
-    for _ in range(40):
-        shoal.press("up")
-    shoal.press("ctrl+k", *"half an")
+        seen |= ends(shoal.wait(another))
+    shoal.press("f3")
+    shoal.wait("Activity")
+    shoal.pump(0.3)
+    shoal.press("escape", "ctrl+k", *"half an")
     shoal.pump(0.8)
     shoal.press("escape", "f8", "b")
     shoal.pump(0.3)
