@@ -7,10 +7,11 @@ XDIST ?= -n 3
 
 setup: .venv/.stamp
 
+# Without --no-deps an older pip looks for the newest release of a locked package that another asks for with an extra.
 .venv/.stamp: requirements.lock pyproject.toml
 	@echo "Setting up in .venv; the first time takes about a minute."
 	test -x $(PY) || python3 -m venv .venv
-	$(PY) -m pip install -q --disable-pip-version-check -r requirements.lock
+	$(PY) -m pip install -q --disable-pip-version-check --no-deps -r requirements.lock
 	$(PY) -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	$(PY) -m compileall -q app widgets store
 	touch $@
