@@ -157,7 +157,7 @@ def _asks(call: _Call) -> Verdict:
     if now.mode == "ask" and facts.effect == "write" and facts.name not in NEVER_ASK:
         return _unless_allowed(call, "make a change")
     if facts.outside:
-        return _unless_allowed(call, READS_OUT if facts.effect == "read" else WRITES_OUT)
+        return _unless_allowed(call, READS_OUT if facts.effect == "read" else _written(call))
     if facts.family == "password" and facts.effect == "write":
         return _unless_allowed(call, "use a password")
     return _by_risk(call)
@@ -278,6 +278,8 @@ def _question(call: _Call, about_to: str, *, worst: risk.Risk | None, once: bool
     detail = []
     if worst is not None:
         detail.append(f"It would {worst.words}{', which can’t be undone' if worst.lasting else ''}.")
+    elif about_to in (READS_OUT, WRITES_OUT, RUNS) and not now.read_outside:  # else the reason says it
+        detail.append(f"It would {about_to}.")
     if call.parsed is not None and call.parsed.odd:
         detail.append(f"The command has {'; '.join(call.parsed.odd)}.")
     reason = reasons.caution(now.taints, about_to) if now.read_outside else ""

@@ -101,8 +101,13 @@ class Delivery:
             self._tasks.spawn(self._start(self._talk, chat), name=f"start {chat}")
 
     async def interrupt(self, chat: str) -> bool:
-        """End the chat's reply; its open questions end unanswered."""
-        return self._desk is not None and await self._desk.stop(chat)
+        """End the chat's reply, one that is just being started too; its open questions end unanswered."""
+        if self._desk is None:
+            return False
+        if chat in self._starting and self.running(chat) is None:
+            async with self._desk.lock(chat):  # until then there is nothing to end
+                pass
+        return await self._desk.stop(chat)
 
     async def delete(self, chat: str) -> None:
         """Remove a chat for ever."""

@@ -161,6 +161,7 @@ class Tasks:
                 await self.records.put(
                     replace(now, state="stopped"), begin=None, asking=None, ended_at=self._clock.now_ms()
                 )
+        await self._port.interrupt(task.chat)  # it may have begun before that was written
         self.records.tell_ended()
 
     async def end_chain(self, chain: str) -> list[str]:

@@ -145,11 +145,11 @@ class Delegate(_TaskTool):
                 return ToolOutcome(one, ok=False)
             made.append(one)
         events = [event for one in made for event in one.events]
-        await self._store.commit(batch_of(events, "step", [change for one in made for change in one.changes]))
         ids = [one.task.id for one in made]
         stop = ctx.stop or asyncio.Event()
         whole = False
-        try:
+        try:  # a stop may come as early as the commit, which ends all the same
+            await self._store.commit(batch_of(events, "step", [change for one in made for change in one.changes]))
             await self._tasks.arrange()
             whole = await self._tasks.all_ended(ids, stop)
         finally:

@@ -80,11 +80,11 @@ UNIT: dict[str, Tests] = {
 INTEGRATION: dict[str, Tests] = {
     "Eligible Pro requests expose explorer and read, never search": [
         (SURFACE, "test_the_three_surfaces_in_every_mode"),
-        (WIRE, "test_a_request_offers_what_the_surface_says"),
+        (WIRE, "test_a_request_offers_what_the_surface_says_in_every_mode"),
     ],
     "Non-Pro, basic and free-model requests expose none of the three in Agent, Ask and Plan modes": [
         (SURFACE, "test_what_is_not_pro_gets_none_of_the_three_and_no_fallback"),
-        (WIRE, "test_a_request_offers_what_the_surface_says"),
+        (WIRE, "test_a_request_offers_what_the_surface_says_in_every_mode"),
     ],
     "Internal invocation still fails closed for non-Pro even if called directly": [
         (HERE, "test_a_run_called_directly_fails_closed_without_a_plan_or_an_engine"),
@@ -124,7 +124,7 @@ RENDERER: dict[str, Tests] = {
         (WIRE, "test_a_fake_engine_reformulates_reads_and_reports_and_the_main_model_goes_on"),
     ],
     "Built end to end: Pro and non-Pro tool surfaces and visible progress before retrieval completes": [
-        (WIRE, "test_a_request_offers_what_the_surface_says"),
+        (WIRE, "test_a_request_offers_what_the_surface_says_in_every_mode"),
         (HERE, "test_the_card_is_in_the_log_before_anything_is_searched"),
     ],
     "Persisted legacy search and read cards still render after main search exposure is removed": [
@@ -149,7 +149,7 @@ LAUNCH: dict[str, Tests] = {
     "All entitlement-matrix tests and request snapshots pass": [
         (SURFACE, "test_every_origin_and_persons_words_on_both_surfaces"),
         ("history/test_surface.py", "test_the_table"),
-        (WIRE, "test_a_request_offers_what_the_surface_says"),
+        (WIRE, "test_a_request_offers_what_the_surface_says_in_every_mode"),
     ],
     "Complete, no-match, partial, indexing, conflict, cancelled and failure are told apart by eye and by program": [
         (CARD, "test_every_state_has_a_mark_and_words_of_its_own"),

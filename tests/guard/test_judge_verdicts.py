@@ -88,6 +88,18 @@ def test_a_place_outside_the_folder_asks_in_every_mode():
     assert allowed(judge(write("/etc/hosts"), now("full", allowed=frozenset({asked.key}))))
 
 
+def test_a_card_of_a_chat_that_read_nothing_says_too_why_it_asks():
+    inside = f"{FOLDER}/.vscode/tasks.json"
+    for call, words in (
+        (write("/tmp/x"), "change a file outside the work folder"),
+        (replace(write(inside), outside=(inside,)), "change a file that runs or configures something"),
+    ):
+        asked = judge(call, now())
+        assert (asked.reason, asked.detail) == ("", f"It would {words}.")
+        after = judge(call, now("auto", PAGE))
+        assert words in after.reason and after.detail == ""
+
+
 def test_full_trust_asks_nothing_inside_the_folder():
     assert allowed(judge(write(f"{FOLDER}/a.py"), now("full"))) and allowed(judge(read(f"{FOLDER}/a.py"), now("full")))
     starts = CallFacts("write_file", "files", "write", paths=(f"{FOLDER}/.envrc",), outside=(f"{FOLDER}/.envrc",))

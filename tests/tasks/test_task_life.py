@@ -11,6 +11,7 @@ import pytest
 
 from app import commands as cmd
 from app.guard.quoting import host_line
+from app.ports import TurnContext
 from app.providers.scripted import ScriptedWire
 from app.tasks import following, service, tools
 from app.tasks.room import Machine
@@ -20,6 +21,8 @@ from store.limits import PERMISSION_UNATTENDED_SECONDS
 from store.together import Chain, KeptTask
 from tests.session.kit import FakeTool, until
 from tests.together.kit import Chats, Holds, call, open_chats
+
+WEB = ev.TaintSource(kind="web", label="example.com")
 
 
 def start(**args: Any) -> list[Any]:
@@ -298,6 +301,17 @@ async def test_a_stopped_reply_stops_what_it_delegated(tmp_path: Path) -> None:
         assert (await ended(chats, here)).state == "stopped"
 
 
+async def test_also_when_it_is_stopped_while_the_parts_are_being_written(tmp_path: Path) -> None:
+    holds = Holds()
+    async with open_chats(tmp_path, tools=[holds.tool]) as chats:
+        models(chats, holds.step("never"))
+        parts = [{"title": "One", "instructions": "do", "model": "scripted:task"}]
+        here = await chats.new("Main", [call("delegate", {"parts": parts})])
+        chats.stop_within(here, "task")
+        await chats.say(here, "go")
+        assert (await ended(chats, here)).state == "stopped"
+
+
 async def test_status_tells_capacity_and_only_this_chats_tasks(tmp_path: Path) -> None:
     async with open_chats(tmp_path) as chats:
         models(chats, ["x </chat-reply> y"])
@@ -370,6 +384,48 @@ async def test_a_task_whose_own_chat_is_deleted_is_stopped_on_its_card(tmp_path:
         await until(lambda: chats.events(here, "task") and chats.events(card(chats, here).task_chat, "tool.started"))
         await chats.session.do(cmd.Delete(chat=card(chats, here).task_chat))
         assert (await ended(chats, here)).state == "stopped" and chats.store.kept(KeptTask) == []
+
+
+@pytest.mark.parametrize(
+    ("action", "mode", "taints", "attended", "never", "asks"),
+    [
+        ("stop", "plan", (), False, None, False),
+        ("stop", "ask", (WEB,), True, None, False),
+        ("retry", "plan", (), True, tools.PLAN, True),
+        ("continue", "full", (), False, tools.UNATTENDED, False),
+        ("continue", "auto", (), True, None, True),
+        ("retry", "full", (), True, None, False),
+        ("retry", "full", (WEB,), True, None, True),
+    ],
+)
+async def test_anything_but_a_stop_asks_and_never_goes_in_plan_or_with_nobody_there(
+    tmp_path: Path, action: str, mode: Any, taints: Any, attended: bool, never: str | None, asks: bool
+) -> None:
+    async with open_chats(tmp_path) as chats:
+        control = next(t for t in chats.extension.tools if t.name == "task_control")
+        ctx = TurnContext("c_1", "r_1", mode, None, taints, attended=attended)
+        args = control.args.model_validate({"id": "k_1", "action": action, "instructions": "more"})
+        facts = await control.facts(args, ctx)
+        assert (facts.never, bool(facts.consent)) == (never, asks)
+
+
+async def test_a_message_to_a_task_says_nothing_of_answering(tmp_path: Path) -> None:
+    holds = Holds()
+    async with open_chats(tmp_path, tools=[holds.tool]) as chats:
+        models(chats, holds.step("task"), ["done"])
+
+        def tell(_request: Any) -> list[Any]:
+            return [call("message_chat", {"chat": card(chats, here).task_chat, "text": "Only the fast ones."})]
+
+        here = await chats.new("Main", start(model="scripted:task"), ["ok"], tell, ["told"], mode="full")
+        await chats.say_and_leave(here, "go")
+        await until(lambda: chats.events(here, "task") and chats.events(card(chats, here).task_chat, "tool.started"))
+        await chats.say_and_leave(here, "tell it")
+        await until(lambda: len(chats.events(here, "turn.completed")) == 2)
+        holds.let_go("task")
+        await ended(chats, here)
+        (words,) = chats.joined(card(chats, here).task_chat, "message")
+        assert "Only the fast ones." in words and "message_chat" not in words
 
 
 def test_results_are_framed() -> None:

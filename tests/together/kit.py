@@ -102,6 +102,23 @@ class Chats:
     async def taint(self, chat: str, kind: str = "web", label: str = "example.com") -> None:
         await self.commit(chat, ev.Taint(source=ev.TaintSource.model_validate({"kind": kind, "label": label})))
 
+    def stop_within(self, chat: str, kind: str) -> None:
+        """Stop the chat's reply inside the very write of its first event of this kind: durable, and not yet told."""
+        loop, stopped = asyncio.get_running_loop(), False
+
+        async def stop() -> None:
+            await self.session.do(cmd.Stop(chat=chat))
+            for _ in range(20):
+                await asyncio.sleep(0)
+
+        def on_writer(events: Any) -> None:
+            nonlocal stopped
+            if not stopped and any(s.chat == chat and s.event.type == kind for s in events):
+                stopped = True
+                asyncio.run_coroutine_threadsafe(stop(), loop).result(20)
+
+        self.store.listen(on_writer)
+
     def summary(self, chat: str) -> ChatSummary:
         found = self.store.summary(chat)
         assert found is not None

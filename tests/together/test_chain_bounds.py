@@ -18,8 +18,16 @@ from app.tasks.room import Machine
 from app.together import chains
 from app.together.chains import Wanted, refusal
 from app.together.messages import CHAIN_STOPPED
-from store.limits import CHAIN_MESSAGES, CHAIN_PAIR_MESSAGES, CHAIN_REPLIES, MESSAGE_REPEAT_MS, MESSAGES_WAITING
-from store.together import Chain, KeptTask, KeptWait, SentMessage
+from store.limits import (
+    CHAIN_MESSAGES,
+    CHAIN_PAIR_MESSAGES,
+    CHAIN_REPLIES,
+    CHAINS_KEPT_DAYS,
+    MESSAGE_REPEAT_MS,
+    MESSAGES_WAITING,
+)
+from store.log import Batch
+from store.together import Chain, KeptTask, KeptWait, Put, SentMessage
 from tests.session.kit import FakeTool, until
 from tests.together.kit import Chats, Holds, call, open_chats
 
@@ -252,6 +260,24 @@ async def test_stopping_a_chain_ends_its_waits_and_its_tasks_too_and_nobody_is_w
         assert [w.wait.state for w in chats.events(here, "wait")] == ["watching", "stopped"]
         assert len(chats.events(here, "turn.started")) == len(chats.events(there, "turn.started")) == 1
         assert [w.chat for w in chats.store.kept(KeptWait)] == [away]
+
+
+async def test_chains_and_messages_are_forgotten_a_week_after_they_ended_and_open_ones_never(tmp_path: Path) -> None:
+    async with open_chats(tmp_path, ready=False) as chats:
+        there, here = await chats.new("There"), await chats.new("Here")
+        long_ago, now = chats.clock.now_ms() - (CHAINS_KEPT_DAYS + 1) * 86_400_000, chats.clock.now_ms()
+        rows = [
+            *(Chain(name, long_ago, here) for name in ("h_old", "h_held")),
+            Chain("h_new", now, here),
+            SentMessage("m_old", here, there, "x", "read", "h_old", long_ago),
+            SentMessage("m_held", here, there, "x", "held", "h_held", long_ago),
+            SentMessage("m_new", here, there, "x", "read", "h_new", now),
+        ]
+        await chats.store.commit(Batch(changes=[Put(row) for row in rows]))
+        chats.session.ready()
+        await until(lambda: len(chats.messages()) == 2)
+        assert {m.id for m in chats.messages()} == {"m_held", "m_new"}
+        assert {c.id for c in chats.store.kept(Chain)} == {"h_held", "h_new"}
 
 
 async def test_what_a_chain_used_is_summed(tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ from app.guard.may import NO_SUCH_CHAT
 from app.ports import CallFacts
 from app.together.messaging import NOT_WORKING, STOPPED
 from store import events as ev
-from tests.session.kit import FakeTool
+from store.log import Batch
+from store.together import Put, SentMessage
+from tests.session.kit import FakeTool, until
 from tests.together.kit import call, open_chats
 
 FACTS = CallFacts("stop_chat", "together", "write")
@@ -60,6 +62,27 @@ async def test_it_stops_a_reply_and_says_who_and_why(tmp_path: Path) -> None:
         (words,) = chats.joined(there, "message")
         assert "“Watch”" in words and "isn't" in words.lower() and words.count("</chat-message>") == 1
         assert chats.cards(there)[0].state == chats.cards(here)[0].state == "read"
+
+
+async def test_why_it_was_stopped_is_read_at_a_replys_start_and_at_no_later_step(tmp_path: Path) -> None:
+    go = asyncio.Event()
+
+    async def hold(args: Any, ctx: Any, call_id: str) -> str:
+        await go.wait()
+        return "held"
+
+    async with open_chats(tmp_path, tools=[FakeTool("hold", does=hold)]) as chats:
+        there = await chats.new("Deploy", [call("hold", {})], ["done"], ["I see"])
+        here = await chats.new("Watch")
+        await chats.say_and_leave(there, "deploy")
+        await until(lambda: chats.events(there, "tool.started"))
+        why = SentMessage("m_1", here, there, "It fails.", "waiting", "h_1", 1, stop=True)
+        await chats.store.commit(Batch(changes=[Put(why)]))
+        go.set()
+        await chats.session.settle()
+        assert chats.joined(there, "message") == [] and len(chats.events(there, "turn.started")) == 1
+        await chats.say(there, "go on")
+        assert "It fails." in chats.joined(there, "message")[0]
 
 
 async def test_a_chat_that_is_not_working_is_left_as_it_is(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ async def test_a_chat_that_is_not_the_persons_own_hears_nothing_and_nobody_hears
         await chats.session.do(cmd.Send(chat=here, text="go"))
         await chats.session.settle(here)
         (line,) = chats.joined(here, "note")
-        assert "Fix login" in line and "c_x" not in line
+        assert "Fix login" in line and "(chat c_x)" not in line
 
 
 # -- a task

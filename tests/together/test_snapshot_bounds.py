@@ -92,6 +92,18 @@ def test_a_link_that_is_pointed_elsewhere_is_followed_anew(tmp_path: Path, monke
     assert real(path) == str(tmp_path / "two" / "a.py")
 
 
+def test_case_is_folded_only_where_the_disk_takes_both_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = str(tmp_path / "App.py"), str(tmp_path / "aPP.py")
+    module.ignores_case.cache_clear()
+    assert len({module._Links().real(name) for name in names}) == 2
+    monkeypatch.setattr(module.os.path, "samefile", lambda a, b: a.casefold() == b.casefold())
+    module.ignores_case.cache_clear()
+    try:
+        assert len({module._Links().real(name) for name in names}) == 1
+    finally:
+        module.ignores_case.cache_clear()
+
+
 def test_paths_are_known_for_a_while_and_not_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     links = module._Links()
     looked: list[str] = []

@@ -165,6 +165,36 @@ async def test_where_a_person_came_in_it_hears_how_and_never_what(tmp_path: Path
         assert "finished its reply" in notes(chats, here)[0] and "All fixed" not in notes(chats, here)[0]
 
 
+async def test_also_where_the_wait_is_held_because_nobody_is_there(tmp_path: Path) -> None:
+    go, tool = holding()
+    async with open_chats(tmp_path, tools=[tool]) as chats:
+        there = await busy(chats)
+        here = await chats.new("Notes", wait(chat=there), ["ok"])
+        await chats.session.do(cmd.Send(chat=here, text="wait", attended=False))  # as `shoal ask` does
+        await until(lambda: shown(chats, here))
+        assert shown(chats, here)[0].wakes is False
+        await chats.taint(here, "person", "Ana")
+        go.set()
+        await chats.session.settle()
+        (result,) = chats.results(here)
+        assert "finished its reply" in result and "All fixed" not in result
+        assert len(chats.events(here, "turn.started")) == 1
+
+
+async def test_what_a_stopped_reply_had_so_far_is_not_told(tmp_path: Path) -> None:
+    _, tool = holding()
+    async with open_chats(tmp_path, tools=[tool]) as chats:
+        there = await chats.new("Fix the login", ["Half of", 600.0, "it"])
+        await chats.say_and_leave(there, "go")
+        await until(lambda: (live := chats.session.live_text(there)) is not None and live.text)
+        here = await chats.new("Notes", wait(chat=there), ["I wait."], ["ok"])
+        await chats.say_and_leave(here, "wait")
+        await chats.session.settle(here)
+        await chats.session.do(cmd.Stop(chat=there))
+        await until(lambda: notes(chats, here))
+        assert "was stopped before its reply finished" in notes(chats, here)[0] and "Half" not in notes(chats, here)[0]
+
+
 async def test_needs_you_is_said_and_that_the_person_is_to_be_told(tmp_path: Path) -> None:
     _, tool = holding()
     async with open_chats(tmp_path, tools=[tool]) as chats:
@@ -305,8 +335,10 @@ class Slow:
     """A page that never changes, and takes a moment to look at."""
 
     live = False
+    looks = 0
 
     async def look(self, chat: str, spec: dict[str, Any]) -> Look:
+        self.looks += 1
         await asyncio.sleep(0)
         spec["seen"] = "as it was"
         return Look(status="unchanged")
@@ -327,6 +359,23 @@ async def test_calls_of_one_step_pass_no_limit_and_make_no_second_wait(tmp_path:
         await chats.say(checks, "wait")
         assert shown(chats, checks)[0].url == "https://github.com/o/r/commit/main/checks"  # what its row opens
         assert {w.spec["seen"] for w in chats.store.kept(KeptWait)} == {"as it was"}  # kept with it
+
+
+async def test_check_now_looks_at_most_every_five_seconds(tmp_path: Path) -> None:
+    async with open_chats(tmp_path) as chats:
+        waits = next(s for s in chats.extension.starters if isinstance(s, service.Waits))
+        page = Slow()
+        waits._watchers = {"url": page}
+        here = await chats.new("N", wait("url", url="https://example.com/"), ["I wait."])
+        await chats.say(here, "wait")
+        check = cmd.DecideWait(chat=here, wait=shown(chats, here)[0].wait_id, action="check")
+        chats.clock.tick(1)
+        for looks in (2, 3):
+            await chats.session.do(check)
+            await until(lambda n=looks: page.looks == n)
+            await chats.session.do(check)
+            assert not waits._open[check.wait].nudge.is_set()
+            chats.clock.tick(5)
 
 
 async def test_the_same_chat_asked_for_again_is_the_same_wait_whatever_it_is_called_now(tmp_path: Path) -> None:
@@ -381,11 +430,15 @@ async def test_a_short_time_is_held_and_an_hour_lets_go(tmp_path: Path) -> None:
         await chats.session.settle()
         assert "the time has come" in chats.results(here)[0] and len(chats.events(here, "turn.started")) == 1
         await chats.say(here, "longer")
+        chats.clock.tick(120)  # past the usual limit of a time, which never ends one before it has come
+        await chats.session.tick()
+        assert shown(chats, here)[1].state == "watching"
         assert shown(chats, here)[1].wakes is True and len(chats.events(here, "turn.started")) == 2
         chats.clock.tick(3601)
         await chats.session.tick()
         await chats.session.settle()
         assert [t.trigger for t in chats.events(here, "turn.started")] == ["person", "person", "wait"]
+        assert shown(chats, here)[1].state == "done"
 
 
 async def test_a_held_wait_ends_with_its_reply_and_never_wakes(tmp_path: Path) -> None:
@@ -397,6 +450,15 @@ async def test_a_held_wait_ends_with_its_reply_and_never_wakes(tmp_path: Path) -
         await chats.session.settle()
         await until(lambda: shown(chats, here)[0].state == "stopped")
         assert len(chats.events(here, "turn.started")) == 1 and chats.store.kept(KeptWait) == []
+
+
+async def test_a_stop_while_a_held_wait_is_being_written_ends_it_too(tmp_path: Path) -> None:
+    async with open_chats(tmp_path) as chats:
+        here = await chats.new("N", wait("time", minutes=2), ["never"])
+        chats.stop_within(here, "wait")
+        await chats.say(here, "wait")
+        await until(lambda: shown(chats, here)[0].state == "stopped")
+        assert chats.store.kept(KeptWait) == [] and chats.events(here, "turn.completed")[0].outcome == "interrupted"
 
 
 async def test_one_that_ended_while_a_reply_ran_wakes_the_chat_also_when_that_reply_is_stopped(tmp_path: Path) -> None:

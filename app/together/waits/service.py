@@ -192,17 +192,18 @@ class Waits:
     ) -> tuple[str, tuple[TaintSource, ...], bool]:
         """Wait inside the call: what changed in words, the marks it brings, and whether it ended well."""
         event, row = self.begin(note, ctx.chat, spec, first, held=True)
-        await self._store.commit(Batch.of(ctx.chat, event, changes=[row]))
         opened = self._open[note.wait_id]
-        opened.known.set()
         stop = ctx.stop or asyncio.Event()
         tasks = TaskSet()
         try:
+            await self._store.commit(Batch.of(ctx.chat, event, changes=[row]))  # a stop may come as early as here
+            opened.known.set()
             await asyncio.wait(
                 {tasks.spawn(opened.over.wait()), tasks.spawn(stop.wait())}, return_when=asyncio.FIRST_COMPLETED
             )
         finally:  # first of all, since a reply that ends may cancel this twice
             stopped = not opened.over.is_set()
+            opened.known.set()
             if stopped:
                 self._tasks.spawn(self._end(opened, "stopped", Look(status="stopped with its reply")))
             await tasks.close()
@@ -224,8 +225,7 @@ class Waits:
             return
         while opened.note.wait_id in self._open and not opened.over.is_set():
             left = self._until_due(opened)
-            if left > 0:
-                opened.nudge.clear()
+            if left > 0:  # at once, where something moved during the last look
                 await self._sleep(opened, left)
                 if not opened.nudge.is_set() and self._until_due(opened) > 0:
                     continue
