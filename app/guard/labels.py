@@ -6,25 +6,29 @@ import re
 from typing import Final
 
 _PW = (
-    r"pass(?:word|wd|wort|phrase|code)?|pwd|pw|kennwort|contrase(?:ñ|n)a|clave|mot de passe|senha|wachtwoord|has(?:ł|l)o|"
+    r"pass(?:word|wd|wort|phrase|code)?|pwd|pw|psk|kennwort|contrase(?:ñ|n)a|clave|mot de passe|senha|wachtwoord|has(?:ł|l)o|"
     r"l(?:ö|o)senord|parola|пароль|密码|密碼|パスワード|비밀번호"
 )
 _KEY = (
     r"token|secret|api[-_ ]?key|access[-_ ]?key|account[-_ ]?key|shared[-_ ]?access[-_ ]?key|private[-_ ]?key|signing[-_ ]?key|"
     r"encryption[-_ ]?key|master[-_ ]?key|service[-_ ]?key|auth[-_ ]?key|license[-_ ]?key|preshared[-_ ]?key|secret[-_ ]?key|"
-    r"credentials?|authorization|session[-_ ]?id|sessid|app[-_ ]?secret|jeton|schlüssel|webhook[-_ ]?url"
+    r"credentials?|authorization|session[-_ ]?id|sessid|app[-_ ]?secret|"
+    r"(?:client|app|application|subscription|storage|deploy|admin|consumer|project)[-_ ]?key|jeton|schlüssel|webhook[-_ ]?url"
 )
 _CODE = (
     r"pin|puk|cvv|cvc|otp|tan|(?:door|gate|alarm|entry|verification|security|access|unlock|safe|locker|garage|house|lock|"
-    r"confirmation|one[- ]time|2fa|mfa|otp|sms|login|recovery|backup|auth(?:entication)?|device|sim|pin|bike|phone)[- ]codes?|"
+    r"confirmation|one[- ]time|2fa|mfa|otp|sms|login|recovery|backup|auth(?:entication)?|device|sim|pin|bike|phone)(?:['’]s)?[- ]codes?|"
+    r"codes?[ ](?:for|of|to)[ ](?:the|my|our|your)[ ](?:\w{1,12}[ ])?(?:door|gate|alarm|safe|locker|garage|house|lock|box|card)|"
+    r"(?:zugangs|tür|tor|alarm|sicherheits|bestätigungs|tan|pin)[- ]?code|c(?:ó|o)digo(?:[ ](?:de(?:[ ]la|l)?|para)[ ]\w{1,20}){0,2}|"
     r"combination|(?:safe|locker|vault|gate|door|padlock|lock) opens with"
 )
 # what may stand between the label's word and its sign: an identifier's rest, a closing quote
-_REST = r"(?:s|[_-][A-Za-z0-9_-]{0,40}|[A-Z][A-Za-z]{0,24}|\d{1,3})?[\"'`*_\])]{0,3}"
+_REST = r"(?:s|[_-][A-Za-z0-9_-]{0,40}|[A-Z][A-Za-z]{0,24}|\d{1,3})?[\\\"'`*_\])]{0,3}"
 _STRONG = r"[ \t]{0,8}(?::=|=>|==?|:|：|＝|->|→)[ \t]{0,8}"
-_WEAK = r"(?:[ \t]{1,4}for[ \t]{1,4}[^\s]{1,40}(?:[ \t]{1,4}[^\s]{1,40})?)?[ \t]{1,8}(?:is|was|ist|es|est|e|è|är|to|=|:)(?:[ \t]{0,4}:)?[ \t]{1,8}(?:now[ \t]|still[ \t])?"
+_WEAK = r"(?:[ \t]{1,4}(?:for|of|on|für|vom|von|zum|fürs|der|des|del|de|para|du|pour)[ \t]{1,4}[^\s]{1,40}(?:[ \t]{1,4}[^\s]{1,40})?)?[ \t]{1,8}(?:is|was|reads|becomes|ist|lautet|heißt|heisst|war|es|era|est|e|è|är|to|=|:)(?:[ \t]{0,4}:)?[ \t]{1,8}(?:now[ \t]|still[ \t])?"
 _BARE = r"[ \t]{1,8}"
 
+_PASSWORD = re.compile(rf"(?i:{_PW})[^\w]{{0,12}}\Z")
 LABELLED: Final = rf"(?i:({_PW})|({_KEY})|\b({_CODE})\b)(?:{_REST})(?:({_STRONG})|({_WEAK})|({_BARE}))"
 
 _NOT_VALUES: Final = frozenset(
@@ -36,7 +40,8 @@ _NOT_VALUES: Final = frozenset(
     self this field label input column type name user admin root basic bearer digest session cookie header body query
     expires policy manager rotation count length limit usage bucket created_at created updated_at accepted rejected refused
     disabled enabled verified confirmed supported allowed denied matched mismatch failed succeeded pending waiting getpass
-    prompt stdin environ dotenv config settings database oauth sso saml ldap keyring keychain vault bitwarden onepassword""".split()
+    prompt stdin environ dotenv config settings database oauth sso saml ldap keyring keychain vault bitwarden onepassword
+    argon2 argon2id sha1 sha256 sha512 md5 pbkdf2 base64 utf8 utf-8 oauth2 openid hs256 rs256 es256 aes256 bcrypt2b sha-256 sha-512""".split()
 )
 _FILLER = re.compile(r"[*x.•●_?#\-X0…]+\Z")
 _REFERENCE = re.compile(
@@ -53,6 +58,12 @@ _UPPER, _LOWER, _SYMBOL = re.compile(r"[A-Z]"), re.compile(r"[a-z]"), re.compile
 _GROUPS = re.compile(r"(?=[a-zA-Z-]*\d)[A-Za-z0-9]{3,6}(?:-[A-Za-z0-9]{3,6}){1,3}(?!\w)")
 _DIGITS = re.compile(r"[A-Za-z0-9]{0,3}\d{4,8}[#*]?(?![\w.,:/]*\d|\w)")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|/|\.{1,2}/|~/|[\w.+-]+@[\w-]+\.\w+\Z", re.I)
+
+
+def is_password(label: str) -> str:
+    """The password's word at a key's label's end: `private_key_password:` names a password."""
+    said = _PASSWORD.search(label)
+    return said.group() if said else ""
 
 
 def is_placeholder(value: str) -> bool:
@@ -127,3 +138,9 @@ def code_length(value: str) -> int:
         return group.end()
     digits = _DIGITS.match(value)
     return digits.end() if digits else 0
+
+
+def random_groups(value: str) -> bool:
+    """Whether four groups of four small letters are an app's password, not four short words."""
+    groups = value.split()
+    return any(not set(g) & set("aeiouy") for g in groups) or sum(value.count(c) for c in "jqxz") >= 2

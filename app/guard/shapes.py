@@ -25,7 +25,7 @@ SHAPES: Final[tuple[tuple[str, str], ...]] = (
     ("google-oauth", rf"ya29\.{_B}{{20,}}"),
     ("google-oauth", rf"1//0{_B}{{30,}}"),
     ("jwt", rf"ey[JK]{_B}{{8,}}\.{_B}{{8,}}(?:\.{_B}{{0,}}){{0,3}}"),
-    ("telegram", rf"\d{{8,10}}:A{_B}{{30,}}"),
+    ("telegram", rf"(?:bot)?\d{{8,10}}:A{_B}{{30,}}"),
     ("discord", rf"[MNO]{_B}{{22,30}}\.{_B}{{5,8}}\.{_B}{{25,}}"),
     ("huggingface", r"(?:hf|api_org)(?:_|%5[Ff])[A-Za-z0-9]{14,}"),
     ("npm", r"npm(?:_|%5[Ff])[A-Za-z0-9]{30,}"),
@@ -95,6 +95,21 @@ SHAPES: Final[tuple[tuple[str, str], ...]] = (
     ("artifactory", r"AKCp[0-9A-Za-z]{32,}"),
     ("artifactory", r"cmVmdGtuO[A-Za-z0-9]{32,}"),
     ("cloudinary", rf"cloudinary://\d{{10,20}}:{_B}{{20,40}}@[a-z0-9-]{{2,40}}"),
+    ("paseto", rf"v[1-4]\.(?:local|public)\.{_B}{{32,}}"),
+    ("nostr", r"nsec1[a-z0-9]{50,}"),
+    ("wallet", r"[xyzt]prv[1-9A-HJ-NP-Za-km-z]{90,}"),
+    ("sourcegraph", r"sgp_[A-Za-z0-9_]{32,}"),
+    ("elevenlabs", r"sk_[0-9a-f]{40,}"),
+    ("neon", r"napi_[a-z0-9]{40,}"),
+    ("hubspot", r"pat-(?:na|eu|ap)\d-[0-9a-f-]{32,40}"),
+    ("dynatrace", r"dt0[cs]\d\d\.[A-Z0-9]{8,24}\.[A-Z0-9]{32,}"),
+    ("vercel", r"vc[kpair]_[A-Za-z0-9]{20,}"),
+    ("cloudflare", r"cf[uak]t?_[A-Za-z0-9]{30,}"),
+    ("zoho", r"1000\.[0-9a-f]{32}\.[0-9a-f]{32}"),
+    ("amazon-mws", r"amzn\.mws\.[0-9a-f-]{36}"),
+    ("typeform", rf"tfp_{_B}{{40,}}"),
+    ("apify", r"apify_api_[A-Za-z0-9]{30,}"),
+    ("wakatime", r"waka_[0-9a-f-]{32,}"),
     (
         "private-prefix",
         r"[A-Za-z]{2,12}[_-](?:[a-z]{2,8}[_-])?(?:live|prod|pat|key|token|secret|sk|apikey|access)[_-][A-Za-z0-9]{20,}",
@@ -103,3 +118,4 @@ SHAPES: Final[tuple[tuple[str, str], ...]] = (
 
 SLACK_WEBHOOK: Final = r"((?:https?://)?hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{20,})"
 DISCORD_WEBHOOK: Final = r"((?:https?://)?discord(?:app)?\.com/api/webhooks/\d{10,24}/[A-Za-z0-9_-]{32,})"
+TEAMS_WEBHOOK: Final = r"((?:https?://)?[a-z0-9-]{1,60}\.webhook\.office\.com/webhookb2/[A-Za-z0-9/@-]{60,})"
